@@ -86,6 +86,31 @@ $$;
 COMMENT ON FUNCTION sno_internal.create_log(regclass, integer, text, text, text) IS
     'internal: create the log of the changes of a table';
 
+-- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole row, so
+-- that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to depend on
+-- the primary key: so PostgreSQL refuses to drop or to change it.
+CREATE FUNCTION sno_internal.create_changes(source regclass, log regclass, changes text, replaces boolean) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    key record := sno_internal.log_key(source, log);
+    of_key text := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, key.join_condition);
+    present text := format('(SELECT t.*::%s %s)', source, of_key);
+BEGIN
+    EXECUTE format('CREATE %s VIEW %s AS
+        SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
+        FROM %s l WHERE sno_internal.check_changes(%L)',
+        CASE WHEN replaces THEN 'OR REPLACE' END, changes, key.select_list,
+        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || key.key_dependency || ' END', present), of_key, log,
+        source);
+    IF NOT replaces THEN
+        EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_changes(regclass, regclass, text, boolean) IS
+    'internal: create or replace the view of the changes of a table';
+
 CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -96,8 +121,6 @@ DECLARE
     fault record;
     log text;
     changes text;
-    of_key text;
-    present text;
     idle record;
 BEGIN
     SELECT * INTO fault FROM sno_internal.tracking_fault(source);
@@ -132,20 +155,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = log::regclass AND conname = 'sno_log') THEN
         EXECUTE format('ALTER TABLE %s ADD CONSTRAINT sno_log CHECK (%L::regclass IS NOT NULL) NOT VALID', log, source);
     END IF;
-    -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole
-    -- row, so that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to
-    -- depend on the primary key: so PostgreSQL refuses to drop or to change it.
-    of_key := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, key.join_condition);
-    present := format('(SELECT t.*::%s %s)', source, of_key);
-    EXECUTE format('CREATE %s VIEW %s AS
-        SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
-        FROM %s l WHERE sno_internal.check_changes(%L)',
-        CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, key.select_list,
-        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || key.key_dependency || ' END', present), of_key, log,
-        source);
-    IF tracked.changes IS NULL THEN
-        EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
-    END IF;
+    PERFORM sno_internal.create_changes(source, log::regclass, changes, tracked.changes IS NOT NULL);
     -- For each row, since replication and partitions fire no other triggers; always, so also for replication.
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);

@@ -306,6 +306,23 @@ $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
     'internal: position of a feed that is to return the rows since a time, or after an ID';
 
+-- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
+CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(a.attname ORDER BY a.attnum)
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
+        AND i.indisprimary
+    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT sno_internal.id_types())
+        AND a.attname = coalesce(possible_keys.key, a.attname)
+        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
+        AND (possible_keys.key IS NOT NULL
+            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
+                AND a.attnum = ANY (f.conkey)))
+$$;
+COMMENT ON FUNCTION sno_internal.possible_keys(regclass, name)
+    IS 'internal: columns of a table or view that can be the key of a feed: of this name, or of any if it is null';
+
 -- The key of a new feed; and the column of a table that the key shows, if it shows one.
 CREATE FUNCTION sno_internal.key_of(
         feed text, source regclass, since timestamptz, INOUT key name, margin interval, OUT of_table regclass,
@@ -314,7 +331,7 @@ CREATE FUNCTION sno_internal.key_of(
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    keys name[];
+    keys name[] := sno_internal.possible_keys(source, key);
     bad record;
 BEGIN
     IF num_nulls(feed, source, since) > 0 THEN
@@ -331,16 +348,6 @@ BEGIN
             DETAIL = 'A copy of the table in this transaction would lack rows that the feed does not return.',
             HINT = 'Use READ COMMITTED.';
     END IF;
-    -- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
-    SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
-        AND i.indisprimary
-    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT sno_internal.id_types())
-        AND a.attname = coalesce(key_of.key, a.attname)
-        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
-        AND (key_of.key IS NOT NULL
-            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
-                AND a.attnum = ANY (f.conkey)));
     SELECT * INTO bad FROM sno_internal.base_relations(source) b
     WHERE b.kind IS NOT NULL AND CASE b.kind
         WHEN 'subscribed' THEN margin IS NOT NULL AND NOT sno_internal.is_logged(b.relation, source, keys[1])

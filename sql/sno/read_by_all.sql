@@ -46,8 +46,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.above(regclass)
     IS 'internal: tables and views through which rows of a table, its partitions or its children can be read';
 
--- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at present: rows that it has not read are
--- kept until the role may again, or until the owner of the table drops the feed.
+-- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
+-- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$

@@ -186,7 +186,7 @@ impl RecentHorizon {
         // SAFETY: a text.
         let servers = unsafe { text(pg_sys::text_to_cstring(servers.cast_mut_ptr())) };
         let margin = feed.margin().map(Interval::micros);
-        Self { at: monotonic(), horizon, margin, servers, lowered: feed.present }
+        Self { at: monotonic(), horizon, margin, servers, lowered: feed.lowered_now }
     }
 
     /// The last horizon, if it is of a moment ago, for such a feed, and after its position.

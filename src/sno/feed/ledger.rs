@@ -103,8 +103,8 @@ pub(super) struct Feed {
     place: ItemPointerData,
     /// What [`lowered`](crate::sno::horizon::reader::lowered) returned before its position was computed.
     pub(super) lowered: u64,
-    /// What it returned before the feed was found.
-    pub(super) present: u64,
+    /// What it returns now: before the feed was found.
+    pub(super) lowered_now: u64,
     /// The servers whose horizons the position is below, as the scope of its rows has said.
     pub(super) servers: Option<Datum>,
     /// The owner of another feed of this name, with another source, which the role may use, too.
@@ -283,7 +283,7 @@ impl Feed {
                 place: row.place(),
                 lowered: value(10).value() as u64,
                 // Before its horizon is read. Where it can't be known, nothing is read or stored.
-                present: lowered().unwrap_or(0),
+                lowered_now: lowered().unwrap_or(0),
                 servers: row.value(12),
                 other: None,
                 key_number: row.value(11).map(|number| number.value() as i16),
@@ -424,16 +424,31 @@ impl Feed {
         }
     }
 
-    /// Moves it from where it was found, and returns whether it was still there. A feed that was lowered goes back, any other forward.
+    /// Moves it forward from where it was found, and returns whether it was still there.
     ///
     /// # Safety
     /// As for [`Feed::lock`].
+    pub(super) unsafe fn go_on_to(self, last: Sno) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe { self.go_to(last, self.position().is_none_or(|position| position <= last)) }
+    }
+
+    /// The same for a feed that goes back, since the horizons were lowered.
+    ///
+    /// # Safety
+    /// As for [`Feed::lock`].
+    pub(super) unsafe fn go_back_to(self, last: Sno) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe { self.go_to(last, self.position().is_none_or(|position| position >= last)) }
+    }
+
+    /// # Safety
+    /// As for [`Feed::lock`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    pub(super) unsafe fn go_to(mut self, mut last: Sno, goes_back: bool) -> bool {
+    unsafe fn go_to(mut self, mut last: Sno, is_the_way: bool) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
-            let is_astray = |position| if goes_back { position < last } else { position > last };
-            if self.position().is_some_and(is_astray) {
+            if !is_the_way {
                 guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
             }
             // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
@@ -442,7 +457,7 @@ impl Feed {
             let ([name, owner], [place, moved, position]) = (self.names(), self.found());
             let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
             let to = (self.id_type, Some((&raw mut last).into()));
-            let lowered = (pg_sys::INT8OID, Some(Datum::from(self.present as i64)));
+            let lowered = (pg_sys::INT8OID, Some(Datum::from(self.lowered_now as i64)));
             let is_moved = self.execute(MOVE, [name, owner, place, moved, position, now, to, lowered]);
             if is_moved && self.careful_until().is_some_and(|until| until <= last) {
                 self.forget_failures();
@@ -517,7 +532,7 @@ impl Feed {
     pub(super) unsafe fn remember(self, shown: Option<Sno>) {
         // SAFETY: as promised by the caller.
         let feed = unsafe { self.hash() };
-        PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.present));
+        PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.lowered_now));
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
         let present = Process::own().transaction();
@@ -527,7 +542,7 @@ impl Feed {
         let before = peeked.iter().find(|peeked| peeked.feed == feed).copied();
         peeked.retain(|peeked| peeked.feed != feed);
         let shown = before.map_or(shown, |before| shown.max(before.shown));
-        let lowered = before.map_or(self.present, |before| self.present.min(before.lowered));
+        let lowered = before.map_or(self.lowered_now, |before| self.lowered_now.min(before.lowered));
         peeked.push(Peeked { feed, position: self.position(), shown, lowered });
     }
 

@@ -58,7 +58,7 @@ enum Effect {
 /// A call of `sno_feed`.
 unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller.
-    unsafe { rows(fcinfo, Effect::Move) }
+    unsafe { next_rows(fcinfo, Effect::Move) }
 }
 
 /// # Safety
@@ -67,14 +67,14 @@ unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller; a variable of this backend.
     unsafe {
         let locks = goes_on(fcinfo) && !pg_sys::XactReadOnly;
-        rows(fcinfo, if locks { Effect::Lock } else { Effect::Nothing })
+        next_rows(fcinfo, if locks { Effect::Lock } else { Effect::Nothing })
     }
 }
 
 /// # Safety
 /// A call of one of these.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
+unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, _, batch_size, given] = optional(fcinfo);
@@ -123,7 +123,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
                 let source = feed.source();
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
-                if !read(feed, source, kind, horizon, &mut batch, effect) {
+                if !read_batch(feed, source, kind, horizon, &mut batch, effect) {
                     batch.clear();
                 }
                 if effect != Effect::Move {
@@ -132,7 +132,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
             }
             Horizon::GoesBack(last) => {
                 if can_store() {
-                    feed.go_to(last, true);
+                    feed.go_back_to(last);
                 }
             }
         }
@@ -171,10 +171,10 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 if peeked.is_some() {
                     guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
                 }
-                feed.go_to(last, true);
+                feed.go_back_to(last);
                 break false;
             }
-            feed.present = peeked.map_or(feed.present, |peeked| peeked.lowered.min(feed.present));
+            feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
             match peeked {
                 // What this transaction does, another consumer may have done. Or a savepoint was rolled back in which it had moved the feed
                 // before the peek: then the peek has not shown all rows that come now.
@@ -210,7 +210,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 }
                 _ => {}
             }
-            if feed.go_to(upto, false) {
+            if feed.go_on_to(upto) {
                 if can_store() {
                     log::clear(feed);
                 }
@@ -274,7 +274,7 @@ fn several_feeds() -> Error {
 ///
 /// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn read(
+unsafe fn read_batch(
     feed: Feed,
     source: Source,
     kind: HorizonKind,
@@ -336,8 +336,8 @@ unsafe fn read(
         last.is_some_and(|last| {
             is_still(feed, source, kind)
                 && match effect {
-                    _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
-                    Effect::Move => go_to(feed, last, false),
+                    _ if batch.count == 0 => !can_store() || store(feed, last),
+                    Effect::Move => move_past(feed, last),
                     Effect::Lock => feed.lock(),
                     Effect::Nothing => true,
                 }
@@ -355,31 +355,50 @@ unsafe fn is_still(feed: Feed, source: Source, kind: HorizonKind) -> bool {
     unsafe { source.is_there() && feed.horizon_kind() == kind }
 }
 
-/// Moves the feed, and returns whether it has moved. If there is nothing but a position to store, nobody is waited for.
+/// Moves the feed past the rows that it returns, and returns whether it was still there.
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
-unsafe fn go_to(feed: Feed, last: Sno, is_idle: bool) -> bool {
+unsafe fn move_past(feed: Feed, last: Sno) -> bool {
     // SAFETY: as promised by the caller. The statements have fresh snapshots.
     unsafe {
         raw_point(c"feed moves");
-        if is_idle && !feed.lock_if_free() {
-            return false;
-        }
-        let is_moved = feed.go_to(last, false);
-        if is_moved {
-            log::clear(feed);
-        }
-        raw_point(c"feed moved");
+        let is_moved = go_on_to(feed, last);
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
         let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, true) {
             Meaning::One(feed) => feed.was_moved_by_this(),
             _ => false,
         };
-        if !is_moved && !is_idle && moved_by_this() {
+        if !is_moved && moved_by_this() {
             guard(|| -> Result<(), Error> { Err(feed.read_again()) });
         }
+        is_moved
+    }
+}
+
+/// Stores that there are no rows up to an ID, and returns whether it did. Nobody is waited for who has locked the feed.
+///
+/// # Safety
+/// As for [`move_past`].
+unsafe fn store(feed: Feed, last: Sno) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        raw_point(c"feed moves");
+        feed.lock_if_free() && go_on_to(feed, last)
+    }
+}
+
+/// # Safety
+/// As for [`move_past`].
+unsafe fn go_on_to(feed: Feed, last: Sno) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let is_moved = feed.go_on_to(last);
+        if is_moved {
+            log::clear(feed);
+        }
+        raw_point(c"feed moved");
         is_moved
     }
 }
@@ -477,7 +496,7 @@ unsafe fn found(
             return None;
         }
         if let Some(last) = last.filter(|_| !is_there) {
-            go_to(feed, last, true);
+            store(feed, last);
         }
         Some(is_there)
     }
