@@ -225,10 +225,11 @@ $$;
 COMMENT ON FUNCTION sno_internal.logs_below(regclass)
     IS 'internal: logs of changes below a table or view, and their tables';
 
--- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
--- feeds that are set back.
+-- Called for a feed that moves. Those who do it at the same time do not wait for each other, nor for a role that has
+-- locked a view which another feed reads: the log is cleared the next time. The last hour is left for feeds that are
+-- set back.
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 BEGIN
     -- After pg_upgrade, which creates event triggers last.
@@ -240,6 +241,8 @@ BEGIN
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
         (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
         USING log, sno_internal.sno_last(now() - interval '1 hour', true);
+EXCEPTION WHEN lock_not_available THEN
+    NULL;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS

@@ -112,11 +112,12 @@ BEGIN
     WITH RECURSIVE above(oid) AS (
         SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child
         UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
+    ), near AS MATERIALIZED (
+        SELECT f FROM sno_internal.feed_positions f
+        WHERE f.source IN (SELECT a.relation FROM sno_internal.above(child) a) AND f.position IS NOT NULL
     )
-    SELECT array_agg(f) INTO feeds
-    FROM sno_internal.feed_positions f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
-    WHERE f.source IN (SELECT a.relation FROM sno_internal.above(child) a) AND f.position IS NOT NULL
-        AND o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key;
+    SELECT array_agg(n.f) INTO feeds FROM near n CROSS JOIN LATERAL sno_internal.origin((n.f).source, (n.f).key) o
+    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key;
     IF feeds IS NULL THEN
         RETURN;
     END IF;

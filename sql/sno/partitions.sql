@@ -125,6 +125,14 @@ COMMENT ON FUNCTION sno_internal.alter_partitions(text, regclass) IS
     'internal: run a statement that changes or locks partitions, with a limit for its waits; then say which feeds read '
     'a table, and up to when all of them have read its rows';
 
+-- For the log of the changes of a table, if they are tracked.
+CREATE FUNCTION sno_internal.following(parent regclass) RETURNS text
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('SELECT sno_internal.follow_partitions(%L)', coalesce(pg_partition_root(parent), parent))
+$$;
+COMMENT ON FUNCTION sno_internal.following(regclass) IS 'internal: the statement after a change of partitions';
+
 -- The start of the first span: midnight UTC, a Monday, or the first of a month.
 CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -211,7 +219,7 @@ BEGIN
     IF identity IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
     END IF;
-    PERFORM sno_internal.follow_partitions(coalesce(pg_partition_root(parent), parent));
+    PERFORM sno_internal.alter_partitions(sno_internal.following(parent));
     RETURN child::regclass;
 END
 $$;
@@ -267,6 +275,7 @@ DECLARE
     child record;
     asked record;
     all_read timestamptz := 'infinity';
+    dependent text;
 BEGIN
     IF num_nulls(before, drop_expired) > 0 THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -283,7 +292,7 @@ BEGIN
         END IF;
     END IF;
     FOR child IN
-        SELECT p.partition, p.until, c.relkind,
+        SELECT p.partition, p.partition::text AS name, p.until, c.relkind,
             CASE WHEN c.relkind <> 'f' AND pg_has_role(c.relowner, 'USAGE') THEN ', ' || p.partition END AS and_itself
         FROM sno_internal.partition_bounds(parent) p JOIN pg_class c ON c.oid = p.partition
         WHERE p.until <= before
@@ -301,15 +310,23 @@ BEGIN
             END IF;
             CONTINUE;
         END IF;
-        RETURN NEXT child.partition;
-        PERFORM sno_internal.alter_partitions(format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
-        -- If the changes of the table are tracked, copies of its rows are to follow.
-        PERFORM sno_internal.follow_partitions(coalesce(pg_partition_root(parent), parent));
-        IF drop_expired THEN
+        BEGIN
             PERFORM sno_internal.alter_partitions(
-                format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE'
-                    ELSE 'TABLE' END, child.partition));
-        END IF;
+                format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
+            -- If the changes of the table are tracked, copies of its rows are to follow.
+            PERFORM sno_internal.alter_partitions(sno_internal.following(parent));
+            IF drop_expired THEN
+                PERFORM sno_internal.alter_partitions(
+                    format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE'
+                        ELSE 'TABLE' END, child.partition));
+            END IF;
+        EXCEPTION WHEN dependent_objects_still_exist THEN
+            GET STACKED DIAGNOSTICS dependent = PG_EXCEPTION_DETAIL;
+            RAISE WARNING 'partition "%" is kept, since other objects depend on it', child.partition
+                USING DETAIL = dependent, HINT = 'The next call expires it, once nothing depends on it.';
+            CONTINUE;
+        END;
+        RETURN NEXT child.name;
     END LOOP;
 END
 $$;

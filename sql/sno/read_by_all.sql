@@ -59,10 +59,16 @@ AS $$
         HAVING count(*) = 1
     ), below AS MATERIALIZED (
         SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
+    ), near AS MATERIALIZED (
+        -- First, so that no other view is asked for what it shows: anybody may have locked one.
+        SELECT f.feed, f.owner, f.key, f.margin, f.position, f.lowered, s.source
+        FROM sno_internal.feed_positions f
+        CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
+        WHERE s.source IN (SELECT a.relation FROM sno_internal.above(of_table) a)
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
     -- position is ahead of the clock, after that was fast, has not read the rows of the present.
-    SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
+    SELECT f.feed, f.owner, f.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
             o.source::oid IN (SELECT b.oid FROM below b)
                 OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
         ) THEN CASE
@@ -70,12 +76,9 @@ AS $$
             WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true)
                 THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
         END END
-    FROM sno_internal.feed_positions f
-    CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
-    CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
-    WHERE s.source IN (SELECT a.relation FROM sno_internal.above(of_table) a)
+    FROM near f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
     -- Changes of the table do not need its rows: what is deleted is a change, too.
-    AND s.source IS DISTINCT FROM (SELECT t.changes
+    WHERE f.source IS DISTINCT FROM (SELECT t.changes
         FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
 $$;
 COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';

@@ -5,6 +5,8 @@ use super::{CHANGES, CHANGES_TORTURE, FEED_PLANS, FEEDS, OfFile, TRACKED};
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/changes.sql", &[
+        ("a consumer waits for whoever has locked a view that another feed reads", &[CHANGES],
+            "SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'\nAS $$\nBEGIN\n    -- After pg_upgrade", "SET search_path = pg_catalog, pg_temp\nAS $$\nBEGIN\n    -- After pg_upgrade"),
         ("the last change that was read is kept", &[CHANGES],
             "changed OPERATOR(pg_catalog.<=) (SELECT", "changed OPERATOR(pg_catalog.<) (SELECT"),
         ("the length of a table's name is counted in characters", &[CHANGES],

@@ -258,10 +258,20 @@ fn the_log_is_cleared_by_those_who_read_it() {
     bob.run(&read("bob", "items_changes"));
     assert_eq!(left("bob"), ("bob".to_owned(), 6));
     server.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'");
-    alice.run("INSERT INTO items VALUES (7); SELECT pg_sleep(0.01)");
+    // Nobody waits for a role that has locked a view which it reads itself.
+    bob.run("CREATE VIEW mine AS TABLE items_changes");
+    create(&mut bob, "mine", "mine");
+    bob.run("BEGIN; ALTER VIEW mine SET (security_barrier)");
+    alice.run("SET statement_timeout = '20s'; INSERT INTO items VALUES (7); SELECT pg_sleep(0.01)");
     let last = text(&mut alice, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
     alice.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
-    assert_eq!(left("search"), ("search".to_owned(), 2));
+    assert_eq!(left("search"), ("search".to_owned(), 7));
+    bob.run("COMMIT; SELECT sno_drop_feed('mine')");
+    server.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'");
+    alice.run("INSERT INTO items VALUES (8); SELECT pg_sleep(0.01)");
+    let last = text(&mut alice, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
+    alice.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
+    assert_eq!(left("search"), ("search".to_owned(), 3));
 }
 
 /// Horizons that are lowered while a call waits for a partition, and a row that comes there below what was read before, by the table or not.
@@ -313,9 +323,34 @@ fn expiry_waits_for_no_reader() {
     client.run(&format!("ALTER TABLE {part} OWNER TO bob; INSERT INTO log VALUES (DEFAULT, 1)"));
     next_tick();
     client.run("SET ROLE bob; CREATE TEMP TABLE done AS SELECT * FROM sno_feed('shown', NULL::shown); SET ROLE alice");
+    // Others are not asked.
+    client.run(
+        "RESET ROLE; CREATE TABLE apart (id sno PRIMARY KEY); CREATE VIEW other AS TABLE apart; SELECT sno_create_feed('other', 'other')",
+    );
+    client.run("VACUUM ANALYZE sno_internal.feed_positions");
+    client.run("SET ROLE alice");
+    let mut holder = server.connect();
+    holder.run("BEGIN; ALTER VIEW other SET (security_barrier)");
     reader.run("BEGIN; ALTER VIEW shown SET (security_barrier)");
     let expire = "SELECT string_agg(p, ' ') FROM sno_expire_partitions('log', now() - interval '1 day') p";
     assert_eq!(code(&mut client, expire), "55P03");
     reader.run("COMMIT");
     assert!(text(&mut client, expire).starts_with(&format!("public.{part}")));
+    // A partition that others use, or that something depends on, keeps nobody else waiting, and new ones come.
+    client.run(
+        "SET client_min_messages = error; SELECT sno_create_partitions('log', '1 day', now() - interval '7 days', now() - interval '5 days');
+         SELECT sno_track_changes('log')",
+    );
+    let first = text(&mut client, "SELECT partition FROM sno_partitions('log') LIMIT 1");
+    client.run(&format!("ALTER TABLE log DETACH PARTITION {first}"));
+    reader.run(&format!("BEGIN; SELECT FROM {first}"));
+    assert_eq!(code(&mut client, "SELECT sno_expire_partitions('log', now() - interval '5 days')"), "55P03");
+    reader.run("COMMIT");
+    let second = text(&mut client, "SELECT partition FROM sno_partitions('log') LIMIT 1");
+    reader.run(&format!("CREATE VIEW depends AS SELECT FROM {second}"));
+    let maintain =
+        "SELECT string_agg(action, ' ') FROM sno_maintain_partitions('log', '1 day', 1, '5 days', true)";
+    assert_eq!(text(&mut client, maintain), "created");
+    reader.run("DROP VIEW depends");
+    assert_eq!(text(&mut client, maintain), "dropped");
 }
