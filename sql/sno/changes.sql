@@ -97,6 +97,11 @@ DECLARE
     of_key text := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, key.join_condition);
     present text := format('(SELECT t.*::%s %s)', source, of_key);
 BEGIN
+    IF NOT replaces AND to_regclass(changes) IS NOT NULL THEN
+        RAISE EXCEPTION '"%" already exists', changes USING ERRCODE = 'duplicate_object',
+            DETAIL = format('"%s" needs this name for the view of its changes.', source),
+            HINT = 'If it is this view, give it the owner of the table. Otherwise rename it.';
+    END IF;
     EXECUTE format('CREATE %s VIEW %s AS
         SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
         FROM %s l WHERE sno_internal.check_changes(%L)',
@@ -225,11 +230,10 @@ $$;
 COMMENT ON FUNCTION sno_internal.logs_below(regclass)
     IS 'internal: logs of changes below a table or view, and their tables';
 
--- Called for a feed that moves. Those who do it at the same time do not wait for each other, nor for a role that has
--- locked a view which another feed reads: the log is cleared the next time. The last hour is left for feeds that are
--- set back.
+-- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
+-- feeds that are set back.
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- After pg_upgrade, which creates event triggers last.
@@ -241,8 +245,6 @@ BEGIN
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
         (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
         USING log, sno_internal.sno_last(now() - interval '1 hour', true);
-EXCEPTION WHEN lock_not_available THEN
-    NULL;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS
@@ -270,7 +272,7 @@ BEGIN
         PERFORM sno_internal.drop_truncate_trigger(part, tracked.log);
     END LOOP;
     -- One by one, as they were created.
-    EXECUTE format('DROP TRIGGER sno_log ON %s', source);
+    EXECUTE format('DROP TRIGGER IF EXISTS sno_log ON %s', source);
     EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', source);
     IF tracked.changes IS NOT NULL THEN
         EXECUTE format('DROP VIEW %s', tracked.changes);

@@ -234,14 +234,19 @@ $$;
 COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
     'internal: follow what a command has done to a table';
 
--- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL); not of one that only stores the
--- same rows in another way.
+-- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL), or of a table that was unlogged
+-- (reason 1); not of one that only stores the same rows in another way.
 CREATE FUNCTION sno_internal.follow_rewrite(relation regclass, reason integer) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF reason & 6 <> 0 AND pg_relation_size(relation) > 0 THEN
         PERFORM sno_internal.warn_of_new_values(sno_internal.logged_as(relation));
+    END IF;
+    IF reason & 1 <> 0 AND (SELECT c.relpersistence = 'u' FROM pg_class c WHERE c.oid = relation)
+        AND (sno_internal.tracked(sno_internal.logged_as(relation))).log IS NOT NULL THEN
+        RAISE WARNING 'a crash may have emptied "%", which the log of its changes does not know', relation
+            USING HINT = 'If the server has crashed while it was unlogged, build the copies again.';
     END IF;
 END
 $$;

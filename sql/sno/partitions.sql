@@ -94,10 +94,7 @@ COMMENT ON FUNCTION sno_internal.check_partitioned(regclass)
 
 -- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's
 -- lock_timeout says, or half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
--- So does the question which feeds read a table, and up to when they have, which locks the views that they read.
-CREATE FUNCTION sno_internal.alter_partitions(
-        command text, readers_of regclass DEFAULT NULL, OUT readers text, OUT all_read timestamptz
-    )
+CREATE FUNCTION sno_internal.alter_partitions(command text) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -107,12 +104,6 @@ BEGIN
         PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
     EXECUTE command;
-    IF readers_of IS NOT NULL THEN
-        readers := (SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner)
-            FROM sno_internal.readers(readers_of) r);
-        -- Null if one feed has read nothing.
-        all_read := coalesce(sno_internal.read_by_all(readers_of)::timestamptz, '-infinity');
-    END IF;
     PERFORM set_config('lock_timeout', timeout, true);
 EXCEPTION
     WHEN lock_not_available THEN
@@ -121,9 +112,8 @@ EXCEPTION
             HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
 END
 $$;
-COMMENT ON FUNCTION sno_internal.alter_partitions(text, regclass) IS
-    'internal: run a statement that changes or locks partitions, with a limit for its waits; then say which feeds read '
-    'a table, and up to when all of them have read its rows';
+COMMENT ON FUNCTION sno_internal.alter_partitions(text)
+    IS 'internal: run a statement that changes or locks partitions, with a limit for its waits';
 
 -- For the log of the changes of a table, if they are tracked.
 CREATE FUNCTION sno_internal.following(parent regclass) RETURNS text
@@ -273,7 +263,7 @@ CREATE FUNCTION sno_internal.expire_partitions(
 AS $$
 DECLARE
     child record;
-    asked record;
+    readers text;
     all_read timestamptz := 'infinity';
     dependent text;
 BEGIN
@@ -285,11 +275,13 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
     PERFORM sno_internal.check_partitioned(parent);
-    IF read_by_all IS NOT FALSE THEN
-        asked := sno_internal.alter_partitions(format('LOCK ONLY %s IN ACCESS SHARE MODE', parent), parent);
-        IF read_by_all OR asked.readers IS NOT NULL THEN
-            all_read := asked.all_read;
-        END IF;
+    IF read_by_all IS NULL THEN
+        readers := (SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner)
+            FROM sno_internal.readers(parent) r);
+    END IF;
+    IF read_by_all OR readers IS NOT NULL THEN
+        -- Null if one feed has read nothing.
+        all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
     END IF;
     FOR child IN
         SELECT p.partition, p.partition::text AS name, p.until, c.relkind,
@@ -299,13 +291,13 @@ BEGIN
     LOOP
         -- Once the horizons are lowered, rows come below what was read. So it is asked again, when nobody writes.
         IF child.until <= all_read AND all_read < 'infinity' THEN
-            asked := sno_internal.alter_partitions(format('LOCK ONLY %s%s', parent, child.and_itself), parent);
-            all_read := asked.all_read;
+            PERFORM sno_internal.alter_partitions(format('LOCK ONLY %s%s', parent, child.and_itself));
+            all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
         END IF;
         IF child.until > all_read THEN
-            IF read_by_all IS NULL THEN
+            IF readers IS NOT NULL THEN
                 RAISE WARNING 'partition "%" is kept, since not all feeds have read its rows', child.partition
-                    USING DETAIL = format('Feeds of "%s": %s.', parent, asked.readers),
+                    USING DETAIL = format('Feeds of "%s": %s.', parent, readers),
                     HINT = format('SELECT * FROM sno_readers(%L) shows how far each was read.', parent::text);
             END IF;
             CONTINUE;

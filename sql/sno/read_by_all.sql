@@ -1,16 +1,18 @@
 CREATE FUNCTION sno_internal.sno_origin(
-        source regclass, number integer, OUT relation regclass, OUT number_there integer, OUT view regclass,
-            OUT fault text,
-        OUT hint text, OUT passing regclass, OUT by_table regclass, OUT by_number integer
+        source regclass, number integer, waits boolean, OUT relation regclass, OUT number_there integer,
+        OUT view regclass, OUT fault text, OUT hint text, OUT passing regclass, OUT by_table regclass,
+        OUT by_number integer
     )
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS
+COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer, boolean) IS
     'internal: the column of a table that a column shows, why it cannot be the key of a feed, and which view has rows '
     'that come later than with their keys, by which column';
 
--- The column of a table that a column of a view shows. NULL if it is an expression, or one of several tables.
-CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, OUT view regclass, OUT fault text,
-        OUT hint text, OUT passing regclass, OUT by_table regclass, OUT by_column name)
+-- The column of a table that a column of a view shows. NULL if it is an expression, or one of several tables; or if
+-- somebody has locked the view, unless the function waits.
+CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, waits boolean DEFAULT true,
+        OUT view regclass, OUT fault text, OUT hint text, OUT passing regclass, OUT by_table regclass,
+            OUT by_column name)
     RETURNS record
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -19,9 +21,9 @@ AS $$
         (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = o.by_table AND a.attnum = o.by_number)
     FROM (SELECT) one
     LEFT JOIN pg_attribute k ON k.attrelid = origin.source AND k.attname = origin.key
-    LEFT JOIN LATERAL sno_internal.sno_origin(origin.source, k.attnum) o ON true
+    LEFT JOIN LATERAL sno_internal.sno_origin(origin.source, k.attnum, origin.waits) o ON true
 $$;
-COMMENT ON FUNCTION sno_internal.origin(regclass, name)
+COMMENT ON FUNCTION sno_internal.origin(regclass, name, boolean)
     IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
 -- The tables and views through which rows of a table can be read, with the table itself: there are fewer of them than
@@ -48,6 +50,7 @@ COMMENT ON FUNCTION sno_internal.above(regclass)
 
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
+-- Nobody is waited for who has locked a view: its feed counts as one that has read nothing.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,7 +63,7 @@ AS $$
     ), below AS MATERIALIZED (
         SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
     ), near AS MATERIALIZED (
-        -- First, so that no other view is asked for what it shows: anybody may have locked one.
+        -- First, so that the other views are not asked for what they show.
         SELECT f.feed, f.owner, f.key, f.margin, f.position, f.lowered, s.source
         FROM sno_internal.feed_positions f
         CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
@@ -76,7 +79,7 @@ AS $$
             WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true)
                 THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
         END END
-    FROM near f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
+    FROM near f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key, waits => false) o
     -- Changes of the table do not need its rows: what is deleted is a change, too.
     WHERE f.source IS DISTINCT FROM (SELECT t.changes
         FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)

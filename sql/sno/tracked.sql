@@ -8,43 +8,47 @@ CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
 COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
     'internal: write the keys of changed rows into a log, as the owner of that';
 
--- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and
--- the view, too, so that all can be renamed. The view or a constraint of the log names the table, and all are of one
--- owner: who can create a trigger or a view would otherwise choose what the owner, or a superuser, replaces, drops or
--- lets read its rows.
+-- The log and the view of a table whose changes are tracked; nulls if they are not. The log names the table by a
+-- constraint, or, if that was dropped, the trigger names the log, and the view both; so all can be renamed. Copies of a
+-- log name the table, too, so that the one that the trigger names comes first. All are of one owner: who can create a
+-- trigger or a view would otherwise choose what the owner, or a superuser, replaces, drops or lets read its rows.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     owner oid := (SELECT relowner FROM pg_class WHERE oid = source);
-    other record;
+    named oid := (
+        SELECT d.refobjid
+        FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
+        WHERE g.tgrelid = source AND g.tgname = 'sno_log' LIMIT 1
+    );
+    other oid;
 BEGIN
-    SELECT d.refobjid INTO log
-    FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
-        AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
-    WHERE g.tgrelid = source AND g.tgname = 'sno_log';
+    SELECT c.oid INTO log
+    FROM pg_depend n JOIN pg_constraint o ON o.oid = n.objid AND o.conname = 'sno_log' AND o.contype = 'c'
+    JOIN pg_class c ON c.oid = o.conrelid AND c.oid <> source
+    WHERE n.classid = 'pg_constraint'::regclass AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
+        AND (c.relowner = owner OR c.oid = named)
+    ORDER BY c.relowner = owner DESC, c.oid = named DESC, c.oid LIMIT 1;
     SELECT r.ev_class INTO changes
-    FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+    FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class
     JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
     JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
-    JOIN pg_class c ON c.oid = r.ev_class
-    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
-        AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure AND s.refobjid = source
-    -- Everybody can create such a view, so that of the table's owner comes first.
-    ORDER BY c.relowner <> owner, 1 LIMIT 1;
-    IF changes IS NULL AND NOT EXISTS (
-        SELECT FROM pg_constraint o JOIN pg_depend n ON n.classid = 'pg_constraint'::regclass AND n.objid = o.oid
-            AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
-        WHERE o.conrelid = log AND o.conname = 'sno_log' AND o.contype = 'c'
-    ) THEN
-        log := NULL;
+    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+        AND d.refobjid = coalesce(log, named) AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
+        AND s.refobjid = source AND c.relowner = owner
+    ORDER BY 1 LIMIT 1;
+    IF changes IS NOT NULL THEN
+        log := coalesce(log, named);
     END IF;
-    SELECT c.oid, c.relowner INTO other FROM pg_class c WHERE c.oid IN (log, changes) AND c.relowner <> owner LIMIT 1;
+    SELECT c.relowner INTO other FROM pg_class c WHERE c.oid = log AND c.relowner <> owner;
     IF FOUND THEN
         RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
             USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = format('"%s" is of "%s".', other.oid::regclass, other.relowner::regrole),
-            HINT = 'If sno_track_changes() has created it, give it the owner of the table.';
+            DETAIL = format('"%s" is of "%s".', log, other::regrole),
+            HINT = 'If sno_track_changes() has created it, give it the owner of the table. If not, somebody else has '
+                'created the trigger "sno_log" of the table.';
     END IF;
 END
 $$;
@@ -174,10 +178,14 @@ $$;
 COMMENT ON FUNCTION sno_internal.has_logged_key(regclass, regclass) IS
     'internal: whether the primary key of a table has the columns of its log';
 
--- Triggers of a log that do not fire always, so that what replication changes is not logged.
+-- Triggers of a log that do not fire always, so that what replication changes is not logged, or that are not there.
 CREATE FUNCTION sno_internal.idle_triggers(source regclass) RETURNS TABLE (relation regclass, trigger name)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT source, 'sno_log'::name
+    WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+        AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure)
+    UNION ALL
     SELECT g.tgrelid, g.tgname FROM pg_trigger g
     WHERE g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A' AND (g.tgrelid = source
         OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
@@ -220,6 +228,10 @@ BEGIN
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
             hint := format('SELECT %s.sno_track_changes(%L) logs them.', sno_internal.schema(), source);
         END IF;
+    END IF;
+    IF fault IS NULL AND (SELECT t.changes IS NULL FROM sno_internal.tracked(source) t) THEN
+        fault := 'The view that is read does not belong to the owner of the table.';
+        hint := 'Give it that owner.';
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM sno_internal.idle_triggers(source)) THEN
         fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';

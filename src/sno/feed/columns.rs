@@ -17,15 +17,16 @@ use crate::pg::{
 
 export! { sno_origin }
 
-/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass,
+/// `sno_origin(source regclass, number integer, waits boolean) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass,
 /// by_table regclass, by_number integer)`: the column of a table that a column of a table or view shows in the end; nulls if it is an expression,
 /// or one of several tables. And why a feed with this key would miss rows, or copies keep what it leaves out, and of which view; nulls if it
 /// would not. At last a view whose condition can become true of a row later, if there is one, and by which column of a table; nulls if by what
-/// the time is, who asks, or which other rows there are.
-fn sno_origin(source: i32, number: i32) -> Row<8> {
+/// the time is, who asks, or which other rows there are. With `waits` false, nulls as of an expression if somebody has locked a view.
+fn sno_origin(source: i32, number: i32, waits: bool) -> Row<8> {
     let source = Oid::from(source as u32);
+    let limits = Limits { steps: Cell::new(0), waits };
     // SAFETY: any role may call it, with anything: nothing is locked any longer than this takes.
-    let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &Cell::new(0)) };
+    let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &limits) };
     let is_there = origin.table != Oid::INVALID;
     let fault = origin.fault.or_else(|| origin.can_be_null.then_some(Fault { view: source, kind: NULLS }));
     let fault = fault.map(|Fault { view, kind }| (if kind == TOO_LARGE { source } else { view }, kind));
@@ -71,6 +72,21 @@ const TOO_LARGE: Kind =
 /// Others than who asks have written the views below a feed: they neither let this take hours nor fail. Each view that is open is locked.
 const MAX_STEPS: u32 = 2000;
 const MAX_DEPTH: usize = 100;
+
+/// What a walk through views may take.
+struct Limits {
+    /// How many relations and queries it has come to.
+    steps: Cell<u32>,
+    /// Whether it waits for views that others have locked.
+    waits: bool,
+}
+
+impl Limits {
+    fn are_reached(&self) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        self.steps.get() > MAX_STEPS
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Fault {
@@ -125,8 +141,7 @@ const EXPRESSION: Origin = Origin {
 struct View<'a> {
     oid: Oid,
     above: Option<&'a View<'a>>,
-    /// How many relations and queries the walk has come to.
-    steps: &'a Cell<u32>,
+    limits: &'a Limits,
 }
 
 /// A query of a view, and the one around it, whose WITH it can name.
@@ -139,7 +154,7 @@ struct Level<'a> {
 /// A column of one of the tables of a query: the number of the table, and of the column.
 type Place = (usize, i16);
 
-unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, steps: &Cell<u32>) -> Origin {
+unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, limits: &Limits) -> Origin {
     // SAFETY: PostgreSQL's description of the relation, which is used while it is open.
     unsafe {
         pgrx::check_for_interrupts!();
@@ -148,16 +163,23 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, steps: &Cell<
         if views().any(|view| view.oid == oid) {
             return EXPRESSION;
         }
-        if is_too_long(steps) || views().count() > MAX_DEPTH {
+        if limits.are_reached() || views().count() > MAX_DEPTH {
             return Origin { fault: Some(Fault { view: oid, kind: TOO_LARGE }), ..EXPRESSION };
         }
-        let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as i32);
+        let lock = pg_sys::AccessShareLock as i32;
+        if limits.waits {
+            pg_sys::LockRelationOid(oid, lock);
+        } else if !pg_sys::ConditionalLockRelationOid(oid, lock) {
+            return EXPRESSION;
+        }
+        let relation = pg_sys::try_relation_open(oid, pg_sys::NoLock as i32);
         if relation.is_null() {
+            pg_sys::UnlockRelationOid(oid, lock);
             return EXPRESSION;
         }
         let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
             let level = Level {
-                view: &View { oid, above, steps },
+                view: &View { oid, above, limits },
                 query: &*pg_sys::get_view_query(relation),
                 outer: None,
             };
@@ -169,14 +191,9 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, steps: &Cell<
         } else {
             EXPRESSION
         };
-        pg_sys::relation_close(relation, pg_sys::AccessShareLock as i32);
+        pg_sys::relation_close(relation, lock);
         origin
     }
-}
-
-fn is_too_long(steps: &Cell<u32>) -> bool {
-    steps.set(steps.get() + 1);
-    steps.get() > MAX_STEPS
 }
 
 /// Of a view of changes, whether a column shows the row as it is now; `None` of other views.
@@ -213,7 +230,7 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
     // SAFETY: a query that PostgreSQL has analyzed, and its lists.
     unsafe {
         let fault = |kind| Origin { fault: Some(Fault { view: level.view.oid, kind }), ..EXPRESSION };
-        if is_too_long(level.view.steps) || pg_sys::stack_is_too_deep() {
+        if level.view.limits.are_reached() || pg_sys::stack_is_too_deep() {
             return fault(TOO_LARGE);
         }
         let query = level.query;
@@ -399,7 +416,7 @@ unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> O
             RTEKind::RTE_RELATION if !tablesample.is_null() => {
                 Origin { fault: Some(Fault { view: level.view.oid, kind: SAMPLE }), ..EXPRESSION }
             }
-            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view), level.view.steps),
+            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view), level.view.limits),
             RTEKind::RTE_SUBQUERY => of_column(&below(subquery, level), number),
             RTEKind::RTE_CTE if !self_reference => {
                 let Some(of) = (0..ctelevelsup).try_fold(level, |level, _| level.outer) else {

@@ -558,6 +558,12 @@ impl Feed {
         peeked.borrow().iter().find(|peeked| is_of_this && peeked.feed == feed).copied()
     }
 
+    /// Whether it was moved since this transaction has peeked at it, by another consumer, or in a savepoint that was rolled back: then the peek
+    /// has not shown all rows that come now, or others have them, too. What this transaction does itself is no such move.
+    pub(super) fn was_moved_since(self, peeked: Peeked) -> bool {
+        peeked.position > self.position() || peeked.position != self.position() && !self.was_moved_by_this()
+    }
+
     /// Whether the last peek at it, of an earlier transaction of this session, can lack rows up to an ID that have come since: the horizons
     /// were lowered meanwhile. Inside the guard.
     pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {

@@ -176,12 +176,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             }
             feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
             match peeked {
-                // What this transaction does, another consumer may have done. Or a savepoint was rolled back in which it had moved the feed
-                // before the peek: then the peek has not shown all rows that come now.
-                Some(peeked)
-                    if peeked.position > feed.position()
-                        || peeked.position != feed.position() && !feed.was_moved_by_this() =>
-                {
+                Some(peeked) if feed.was_moved_since(peeked) => {
                     guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
                 }
                 None if raw::IsTransactionBlock() || is_with_work => {

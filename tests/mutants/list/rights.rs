@@ -58,7 +58,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/columns.rs", &[
         ("what anybody asks about stays locked", &[RIGHTS],
-            "pg_sys::relation_close(relation, pg_sys::AccessShareLock as i32);", "pg_sys::relation_close(relation, pg_sys::NoLock as i32);"),
+            "pg_sys::relation_close(relation, lock);", "pg_sys::relation_close(relation, pg_sys::NoLock as i32);"),
     ]),
     ("sql/sno_citus.sql", &[
         ("everybody can ask the nodes by functions of one's own", &[NODES],

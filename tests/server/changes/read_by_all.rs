@@ -332,8 +332,8 @@ fn expiry_waits_for_no_reader() {
     let mut holder = server.connect();
     holder.run("BEGIN; ALTER VIEW other SET (security_barrier)");
     reader.run("BEGIN; ALTER VIEW shown SET (security_barrier)");
-    let expire = "SELECT string_agg(p, ' ') FROM sno_expire_partitions('log', now() - interval '1 day') p";
-    assert_eq!(code(&mut client, expire), "55P03");
+    let expire = "SELECT coalesce(string_agg(p, ' '), 'none') FROM sno_expire_partitions('log', now() - interval '1 day') p";
+    assert_eq!(text(&mut client, expire), "none");
     reader.run("COMMIT");
     assert!(text(&mut client, expire).starts_with(&format!("public.{part}")));
     // A partition that others use, or that something depends on, keeps nobody else waiting, and new ones come.

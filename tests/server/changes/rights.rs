@@ -95,24 +95,29 @@ fn rights() {
         "CREATE TABLE own_log (changed sno, id integer, CONSTRAINT sno_log CHECK ('own'::regclass IS NOT NULL));
          CREATE OR REPLACE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION own_log()",
     );
-    for (call, refused) in
-        [("sno_track_changes", "42710"), ("sno_forget_changes", "55000"), ("sno_untrack_changes", "55000")]
-    {
-        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), refused, "{call}");
+    for call in ["sno_track_changes", "sno_forget_changes"] {
+        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
     }
     // Nor does a table that another one owns now, or of whose objects another one owns one.
     client.run("ALTER TABLE items OWNER TO bob");
     assert_eq!(code(&mut client, "SELECT sno_track_changes('items')"), "55000");
     client.run("ALTER TABLE items OWNER TO alice");
-    for object in ["TABLE items_log", "VIEW items_changes"] {
+    for (object, codes) in
+        [("TABLE items_log", ["55000"; 3]), ("VIEW items_changes", ["42710", "55000", "2BP01"])]
+    {
         client.run(&format!("ALTER {object} OWNER TO bob"));
-        for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
-            assert_eq!(code(&mut client, &format!("SELECT {call}('items')")), "55000", "{object}: {call}");
+        let calls = ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"];
+        for (call, refused) in calls.into_iter().zip(codes) {
+            assert_eq!(code(&mut client, &format!("SELECT {call}('items')")), refused, "{object}: {call}");
         }
-        client.run(&format!("ALTER {object} OWNER TO alice"));
+        let read = "GRANT SELECT ON items, items_log TO bob; SELECT FROM items_changes";
+        assert_eq!(code(&mut client, read), if object.starts_with("VIEW") { "55000" } else { "42501" });
+        client.run(&format!("ALTER {object} OWNER TO alice; REVOKE ALL ON items, items_log FROM bob"));
     }
     // A view of another role that looks like that of the changes is in nobody's way.
     bob.run("CREATE VIEW mine AS SELECT FROM items, items_log WHERE sno_internal.check_changes('items')");
+    alice.run("SELECT sno_track_changes('items'), sno_forget_changes('items'); DROP VIEW items_changes");
+    assert_eq!(code(&mut alice, "SELECT sno_forget_changes('items')"), "55000");
     alice.run("SELECT sno_track_changes('items'), sno_forget_changes('items')");
     client.run("ALTER TABLE items OWNER TO bob");
     client.run("ALTER TABLE items_log OWNER TO bob; ALTER VIEW items_changes OWNER TO bob");
@@ -125,7 +130,7 @@ fn triggers_of_others() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
-        "CREATE ROLE alice; CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO alice; SET ROLE alice;
+        "CREATE ROLE alice; CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO alice; GRANT CREATE ON DATABASE postgres TO bob; SET ROLE alice;
          CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); CREATE TABLE plain (id integer PRIMARY KEY);
          CREATE TABLE paid (changed sno, id integer NOT NULL); GRANT TRIGGER ON items, plain TO bob",
     );
@@ -142,6 +147,18 @@ fn triggers_of_others() {
         assert_eq!(text(&mut client, "SELECT count(*) FROM plain_log"), "2", "{log}");
         client.run("SELECT sno_untrack_changes('plain')");
     }
+    // Also one that names a log of its own, which names the table.
+    client.run("SELECT sno_track_changes('plain'); SET ROLE bob; CREATE SCHEMA bobs");
+    client.run(
+        "CREATE TABLE bobs.log (changed sno, id integer, CONSTRAINT sno_log CHECK ('plain'::regclass IS NOT NULL));
+         CREATE OR REPLACE TRIGGER sno_log AFTER INSERT ON plain FOR EACH ROW WHEN ('bobs.log'::regclass IS NOT NULL)
+             EXECUTE FUNCTION sno_internal.sno_log_changes(); SET ROLE alice",
+    );
+    assert_eq!(code(&mut client, "SELECT FROM plain_changes"), "55000");
+    client.run("SELECT sno_track_changes('plain'); INSERT INTO plain VALUES (2); SELECT FROM plain_changes");
+    client.run("DROP TRIGGER sno_log ON plain");
+    assert_eq!(code(&mut client, "SELECT FROM plain_changes"), "55000");
+    client.run("SELECT sno_track_changes('plain'); SELECT FROM plain_changes; DROP TRIGGER sno_log ON plain; SELECT sno_untrack_changes('plain')");
     // What was replaced is reported, and put in order.
     for (of, when) in
         [("sno_log", "AFTER INSERT ON items FOR EACH ROW"), ("sno_log_truncate", "BEFORE TRUNCATE ON items")]

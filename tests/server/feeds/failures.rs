@@ -32,6 +32,25 @@ fn shown(client: &mut Client) -> String {
     )
 }
 
+/// Whoever gives up the lock of a peek, and loses its rows to another consumer, has not moved the feed by saying that one of them has failed.
+#[test]
+fn rows_that_another_consumer_has_taken() {
+    let server = server();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.run(&format!("{INSERT} (1), (2), (3), (4)"));
+    next_tick();
+    client.run("BEGIN; SAVEPOINT a");
+    assert_eq!(peek(&mut client), "1 2 3 4");
+    client.run("ROLLBACK TO a");
+    other.run("BEGIN");
+    assert_eq!(peek(&mut other), "1 2 3 4");
+    advance(&mut other, 2);
+    other.run("COMMIT");
+    assert_eq!(fail(&mut client, 4, 4, "NULL"), "0");
+    let advance = "SELECT sno_advance_feed('feed', (SELECT id FROM items WHERE n = 4))";
+    assert_eq!(code(&mut client, advance), "40001");
+}
+
 /// The rows before it come together, then it alone, until it is passed.
 #[test]
 fn a_row_that_fails() {
