@@ -725,8 +725,8 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
      "name of the steps sno_move_plan"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE a_id_moved ()", &[], "table with old and new keys a_id_moved"),
     ("CREATE TABLE a (id uuid PRIMARY KEY, name text); CREATE TABLE devices (uuid uuid, owner uuid);
-      CREATE FUNCTION of(u uuid) RETURNS uuid STABLE LANGUAGE sql AS 'SELECT uuid FROM devices WHERE owner = $1::uuid'",
-     &["--function", "of(uuid)"], "name that is also a type column uuid in public.of(uuid)"),
+      CREATE FUNCTION of(u uuid) RETURNS uuid STABLE LANGUAGE sql AS 'SELECT uuid FROM Devices WHERE owner = $1::uuid'",
+     &["--function", "of(uuid)"], "name that is also a type column uuid of public.devices in public.of(uuid)"),
     ("CREATE TABLE a (id uuid PRIMARY KEY); CREATE FUNCTION same(uuid uuid) RETURNS uuid IMMUTABLE LANGUAGE sql AS 'SELECT $1'",
      &["--function", "same(uuid)"], "name that is also a type argument uuid in public.same(uuid)"),
 ];

@@ -214,7 +214,11 @@ fn nobody_else_can_stop_a_move() {
         let done = try_moving(&server, "The-Lead", &words);
         assert!(done.is_ok(), "{words:?}: {done:?}");
     };
+    // The function could read it: the check says so.
     server.run("SET ROLE evil; CREATE TABLE \"RETURN\" (uuid uuid)");
+    let said = try_moving(&server, "The-Lead", &["check", "--function", "same(uuid)"]).unwrap();
+    let (_, to_do) = said.split_once("This is for you to do, or to know:\n").unwrap();
+    assert!(to_do.contains("    column uuid of public.\"RETURN\" in public.same(uuid)\n"), "{said}");
     run("run columns --no-map --function same(uuid)");
     server.run(
         "SET ROLE evil; CREATE FUNCTION item_name(text) RETURNS text LANGUAGE sql AS 'SELECT 1';

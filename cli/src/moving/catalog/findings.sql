@@ -237,15 +237,16 @@ FROM function WHERE names
 UNION ALL SELECT 1, 'function by its type', shown,
     'its arguments or its result have the old type: name it with --function'
 FROM function WHERE has_type AND (names OR oid = ANY ($10::oid[]))
-UNION ALL SELECT DISTINCT 0, 'name that is also a type', format('%s %s in %s', n.what, n.name, p.oid::regprocedure),
+-- A table of another role stops no move: any role could have one that looks as if the function read it.
+UNION ALL SELECT DISTINCT CASE WHEN is_ours THEN 0 ELSE 1 END, 'name that is also a type',
+    format('%s in %s', n.shown, p.oid::regprocedure),
     'would be taken for the type, and changed, too: write the column in quotes in the function, or after its table and '
     'a point, first; give an argument another name'
--- Tables of other roles do not count: any role could stop a move by one.
 FROM pg_proc p CROSS JOIN me, LATERAL (SELECT coalesce(pg_get_function_sqlbody(p.oid), prosrc)) b(body),
-LATERAL (SELECT 'argument' AS what, name FROM unnest(proargnames) name
-    UNION ALL SELECT 'column', attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+LATERAL (SELECT 'argument ' || name AS shown, name, true AS is_ours FROM unnest(proargnames) name
+    UNION ALL SELECT format('column %s of %s', attname, c.oid::regclass), attname, relowner IN (proowner, me.oid)
+    FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
     WHERE attnum > 0 AND relkind IN ('r', 'p', 'v', 'm', 'f') AND attname = ANY ($9::text[])
-        AND relowner IN (proowner, me.oid)
-        AND body ~ concat('(?<!\w)', regexp_replace(relname, '(\W)', '\\\1', 'g'), '(?!\w)')
-        AND body ~ concat('(?<![\w.":])', attname, '(?!\w)')) n(what, name)
+        AND body ~* concat('(?<!\w)', regexp_replace(relname, '(\W)', '\\\1', 'g'), '(?!\w)')
+        AND body ~ concat('(?<![\w.":])', attname, '(?!\w)')) n
 WHERE p.oid = ANY ($11::oid[]) AND n.name = ANY ($9::text[])
