@@ -68,7 +68,13 @@ impl Model {
             user,
             message
         )));
-        Step { name, pieces: std::iter::once(first).chain(pieces).collect() }
+        let begun = Self::needs(
+            &to_own(&self.own("sno_move_plan")),
+            "no move is under way: run the step columns first",
+        );
+        // The others find out by themselves whether they have something to do.
+        let begun = (!["columns", "end", "undo columns"].contains(&name)).then_some(begun);
+        Step { name, pieces: std::iter::once(first).chain(begun).chain(pieces).collect() }
     }
 
     pub(super) fn table_name(&self, moved: &Moved) -> &Name {
@@ -199,7 +205,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
         let all_tables = sql!("{}{}", own, join(maps, ""));
         all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&own, &all_tables]))));
-        self.step("columns", vec![self.transaction(all).unless(to_table(&plan_name))])
+        self.step("columns", vec![self.transaction(all).unless(to_own(&plan_name))])
     }
 
     /// Fails if this is not so.
@@ -377,7 +383,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
 
     pub(super) fn end_step(&self) -> Step {
         // What is proved is dropped, and nothing else.
-        let to_do = sql!("NOT {}", to_table(&self.own("sno_move_plan")));
+        let to_do = sql!("NOT {}", to_own(&self.own("sno_move_plan")));
         let early = Self::needs(&self.is_switched(), "the switch has not been made");
         let mut pieces = vec![early.unless(to_do.clone())];
         pieces.extend(self.later().into_iter().map(|piece| piece.or_unless(&to_do)));
@@ -458,7 +464,12 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         }));
         all.extend(self.drop_columns(|moved| &moved.new));
         for index in self.indexes.iter().filter(|index| index.is_of('p')) {
-            all.push(sql!("DROP INDEX IF EXISTS {};", self.old_index(index)));
+            let name = self.old_index(index);
+            all.push(Self::block(sql!(
+                "IF {} THEN DROP INDEX {}; END IF;",
+                has_index(&self.part_name(index), &name, ""),
+                name
+            )));
         }
         all.extend(self.keys().filter(|_| self.keeps_map).map(|key| sql!("DROP TABLE {};", self.map(key))));
         if self.counts() {
@@ -467,7 +478,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             all.extend(both.map(|sequence| sql!("DROP SEQUENCE IF EXISTS {};", sequence)));
         }
         all.extend(self.drop_own());
-        let guard = sql!("NOT {} OR {}", to_table(&self.own("sno_move_plan")), self.is_switched());
+        let guard = sql!("NOT {} OR {}", to_own(&self.own("sno_move_plan")), self.is_switched());
         let mut pieces: Vec<_> = self.later().into_iter().map(|piece| piece.or_unless(&guard)).collect();
         pieces.push(self.transaction(all).unless(guard));
         self.step("undo columns", pieces)
@@ -477,8 +488,22 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
     }
 }
 
-pub(super) fn to_table(name: &Name) -> Sql {
-    sql!("to_regclass({}) IS NOT NULL", name.literal())
+/// Whether who moves has a relation of this name: another role's does not mean that a step was done.
+pub(super) fn to_own(name: &Name) -> Sql {
+    sql!(
+        "EXISTS (SELECT FROM pg_class WHERE oid = to_regclass({}) AND pg_get_userbyid(relowner) = current_user)",
+        name.literal()
+    )
+}
+
+/// Whether the table has an index of this name, of which this is true, too: another role's table could have one.
+pub(super) fn has_index(table: &Name, index: &Name, and: &'static str) -> Sql {
+    sql!(
+        "EXISTS (SELECT FROM pg_index WHERE indrelid = {}::regclass AND indexrelid = to_regclass({}){})",
+        table.literal(),
+        index.literal(),
+        and
+    )
 }
 
 fn has_column(table: &Name, column: &Ident) -> Sql {

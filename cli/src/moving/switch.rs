@@ -6,7 +6,7 @@ use super::model::{Model, Moved, OldKey};
 use super::objects::Object;
 use super::sql::{Body, Expression, Ident, Name, Sql, sql};
 use super::state;
-use super::steps::{Piece, Step, has_constraint, to_table};
+use super::steps::{Piece, Step, has_constraint, has_index, to_own};
 use super::values::{Trigger, comma};
 
 impl Model {
@@ -53,20 +53,16 @@ impl Model {
 
     /// Builds an index of a table or partition without a lock that others wait for, also after one that was interrupted.
     fn build(&self, index: &Index, name: &Name, definition: &Sql) -> Piece {
-        let is_valid = sql!(
-            "EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass({}) AND indisvalid)",
-            name.literal()
-        );
+        let table = self.part_name(index);
+        let (is_there, is_valid) = (has_index(&table, name, ""), has_index(&table, name, " AND indisvalid"));
+        let is_ours = sql!("({} OR to_regclass({}) IS NULL)", is_there, name.literal());
+        let taken =
+            format!("{name} is not an index of {table}: rename it, or drop it, and run the step again");
         let unique = if index.is_unique { "UNIQUE " } else { "" };
-        let create = sql!(
-            "CREATE {}INDEX CONCURRENTLY {} ON {} {};",
-            unique,
-            name.name,
-            self.part_name(index),
-            definition
-        );
-        let mut piece = Piece::plain(sql!("DROP INDEX CONCURRENTLY IF EXISTS {};", name)).unless(is_valid);
-        piece.sql.push(create.to_string());
+        let create = sql!("CREATE {}INDEX CONCURRENTLY {} ON {} {};", unique, name.name, table, definition);
+        let mut piece = Self::needs(&is_ours, &taken).unless(is_valid);
+        let drop = sql!("DROP INDEX CONCURRENTLY IF EXISTS {};", name);
+        piece.sql.extend([drop, create].map(|sql| sql.to_string()));
         piece
     }
 
@@ -81,7 +77,7 @@ impl Model {
         let attach =
             taken.map(|part| sql!("ALTER INDEX {} ATTACH PARTITION {};", name, self.new_index(part)));
         let tables = sql!("{}", self.tables[self.table_of(index.rel).expect("of a table").0].relation.name);
-        Self::locked(tables, std::iter::once(create).chain(attach)).unless(to_table(&name))
+        Self::locked(tables, std::iter::once(create).chain(attach)).unless(to_own(&name))
     }
 
     /// A column whose constraint says that the step indexes has got so far.

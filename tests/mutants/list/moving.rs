@@ -53,6 +53,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SET LOCAL lock_timeout = '500ms';\nSET LOCAL statement_timeout = '500ms';", "SET LOCAL lock_timeout = 0;"),
         ("a column of others is taken for the switch", &[MOVING],
             "sql!(\"({} AND NOT {})\"", "sql!(\"({} OR false AND {})\""),
+        ("what another role has is a step that was done", &[MOVING],
+            "AND pg_get_userbyid(relowner) = current_user)", ")"),
         ("a reference to a later row is lost by an undo", &[MOVING],
             "!(moved.is_key || moved.column.is_generated || moved.column.is_array)", "moved.is_key && moved.column.is_array"),
         ("the tables' triggers search in pg_catalog alone", &[MOVING],

@@ -1,11 +1,12 @@
 //! Others are at work while keys move, also those who would harm it: what they make, change and set is kept, or
 //! stops the move, and never runs with the rights of who moves.
 
+use std::fs;
 use std::thread;
 
 use sno_tests::{Random, Server, Sql as _, text, wait_until};
 
-use super::{Life, STEPS, differs, dump, live, moving, take, try_moving};
+use super::{Life, STEPS, differs, dump, live, moving, nothing_is_left, take, try_moving};
 
 /// What is made after step 1, how it goes again, and what the switch says of it.
 #[rustfmt::skip]
@@ -231,6 +232,52 @@ fn nobody_else_can_stop_a_move() {
     {
         run(words);
     }
+}
+
+/// Relations of another role with names of the steps, made after these were written: nothing was done by that.
+#[test]
+fn a_name_that_another_role_takes_is_no_step_that_was_done() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE evil; GRANT CREATE, USAGE ON SCHEMA public TO evil;
+         CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES;
+         CREATE TABLE parts (item bigint REFERENCES items, n integer) PARTITION BY LIST (n);
+         CREATE TABLE parts_1 PARTITION OF parts DEFAULT; CREATE INDEX of_item ON parts (item)",
+    );
+    let folder = server.socket_folder().join("steps");
+    moving(&server, &["write", folder.to_str().unwrap(), "--no-map"]);
+    let step = |file: &str| {
+        let output = server.psql(&fs::read_to_string(folder.join(file)).unwrap());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let fails = |file: &str, why: &str| {
+        let errors = step(file);
+        assert!(errors.contains(why), "{file}: {errors}");
+    };
+    server.run(
+        "SET ROLE evil; CREATE TABLE sno_move_plan ();
+         CREATE FUNCTION harm() RETURNS text LANGUAGE plpgsql AS $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN ''; END $$;
+         CREATE VIEW sno_move_progress AS SELECT harm() AS part, '' AS last, 0::bigint AS done",
+    );
+    fails("1_columns.sql", "already exists");
+    for file in ["2_fill.sql", "3_indexes.sql", "4_verify.sql", "5_switch.sql"] {
+        fails(file, "no move is under way");
+    }
+    server.run("DROP TABLE sno_move_plan; DROP VIEW sno_move_progress");
+    assert_eq!(step("1_columns.sql"), "");
+    server.run("SET ROLE evil; CREATE TABLE others (n integer); CREATE INDEX of_item_sno ON others (n)");
+    fails("3_indexes.sql", "\"of_item_sno\" already exists");
+    assert_eq!(step("undo_columns.sql"), "");
+    assert_eq!(step("1_columns.sql"), "");
+    server.run(
+        "SET ROLE evil; CREATE INDEX items_pkey_sno ON others (n); CREATE INDEX old_items_pkey ON others (n)",
+    );
+    fails("3_indexes.sql", "items_pkey_sno is not an index of items");
+    assert_eq!(step("undo_columns.sql"), "");
+    nothing_is_left(&server);
+    let is_kept = "SELECT count(*) = 3 AND (SELECT NOT rolsuper FROM pg_roles WHERE rolname = 'evil')
+                   FROM pg_index WHERE indrelid = 'others'::regclass";
+    assert_eq!(text(&mut server.connect(), is_kept), "t");
 }
 
 /// Strings, dates and names that the server shows by the settings of one session, and another one reads.
