@@ -9,9 +9,9 @@ COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
     'internal: write the keys of changed rows into a log, as the owner of that';
 
 -- The log and the view of a table whose changes are tracked; nulls if they are not. The log names the table by a
--- constraint, or, if that was dropped, the trigger names the log, and the view both; so all can be renamed. Copies of a
--- log name the table, too, so that the one that the trigger names comes first. All are of one owner: who can create a
--- trigger or a view would otherwise choose what the owner, or a superuser, replaces, drops or lets read its rows.
+-- constraint, the view both, the trigger the log; so all can be renamed. A copy of the log names the table, too, but
+-- has neither the view nor the trigger. All are of one owner: who can create a trigger or a view would otherwise choose
+-- what the owner, or a superuser, replaces, drops or lets read its rows.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -23,30 +23,33 @@ DECLARE
             AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
         WHERE g.tgrelid = source AND g.tgname = 'sno_log' LIMIT 1
     );
-    other oid;
+    log_owner oid;
 BEGIN
-    SELECT c.oid INTO log
-    FROM pg_depend n JOIN pg_constraint o ON o.oid = n.objid AND o.conname = 'sno_log' AND o.contype = 'c'
-    JOIN pg_class c ON c.oid = o.conrelid AND c.oid <> source
-    WHERE n.classid = 'pg_constraint'::regclass AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
-        AND (c.relowner = owner OR c.oid = named)
-    ORDER BY c.relowner = owner DESC, c.oid = named DESC, c.oid LIMIT 1;
-    SELECT r.ev_class INTO changes
-    FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class c ON c.oid = r.ev_class
-    JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
-    JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
-    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
-        AND d.refobjid = coalesce(log, named) AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
-        AND s.refobjid = source AND c.relowner = owner
-    ORDER BY 1 LIMIT 1;
-    IF changes IS NOT NULL THEN
-        log := coalesce(log, named);
-    END IF;
-    SELECT c.relowner INTO other FROM pg_class c WHERE c.oid = log AND c.relowner <> owner;
-    IF FOUND THEN
+    WITH naming(oid) AS (
+        SELECT o.conrelid
+        FROM pg_depend n JOIN pg_constraint o ON o.oid = n.objid AND o.conname = 'sno_log' AND o.contype = 'c'
+        WHERE n.classid = 'pg_constraint'::regclass AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
+            AND o.conrelid <> source
+    ), candidate AS (
+        SELECT c.oid, c.relowner, c.oid = named AS is_named, c.oid IN (SELECT n.oid FROM naming n) AS is_naming, (
+            SELECT min(r.ev_class)
+            FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class
+            JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
+            JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
+            WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+                AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
+                AND s.refobjid = source AND v.relowner = owner
+        ) AS view
+        FROM pg_class c WHERE c.oid = named OR c.oid IN (SELECT n.oid FROM naming n)
+    )
+    SELECT c.oid, c.view, c.relowner INTO log, changes, log_owner
+    FROM candidate c
+    WHERE c.is_named AND (c.is_naming OR c.view IS NOT NULL) OR c.relowner = owner AND c.view IS NOT NULL
+    ORDER BY c.relowner = owner DESC, c.view IS NOT NULL DESC, c.oid LIMIT 1;
+    IF log_owner <> owner THEN
         RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
             USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = format('"%s" is of "%s".', log, other::regrole),
+            DETAIL = format('"%s" is of "%s".', log, log_owner::regrole),
             HINT = 'If sno_track_changes() has created it, give it the owner of the table. If not, somebody else has '
                 'created the trigger "sno_log" of the table.';
     END IF;
@@ -182,8 +185,8 @@ COMMENT ON FUNCTION sno_internal.has_logged_key(regclass, regclass) IS
 CREATE FUNCTION sno_internal.idle_triggers(source regclass) RETURNS TABLE (relation regclass, trigger name)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT source, 'sno_log'::name
-    WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+    SELECT source, n.name FROM unnest('{sno_log,sno_log_truncate}'::name[]) n(name)
+    WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = n.name
         AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure)
     UNION ALL
     SELECT g.tgrelid, g.tgname FROM pg_trigger g

@@ -95,8 +95,10 @@ fn rights() {
         "CREATE TABLE own_log (changed sno, id integer, CONSTRAINT sno_log CHECK ('own'::regclass IS NOT NULL));
          CREATE OR REPLACE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION own_log()",
     );
-    for call in ["sno_track_changes", "sno_forget_changes"] {
-        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
+    for (call, refused) in
+        [("sno_track_changes", "42710"), ("sno_forget_changes", "55000"), ("sno_untrack_changes", "55000")]
+    {
+        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), refused, "{call}");
     }
     // Nor does a table that another one owns now, or of whose objects another one owns one.
     client.run("ALTER TABLE items OWNER TO bob");
@@ -156,9 +158,23 @@ fn triggers_of_others() {
     );
     assert_eq!(code(&mut client, "SELECT FROM plain_changes"), "55000");
     client.run("SELECT sno_track_changes('plain'); INSERT INTO plain VALUES (2); SELECT FROM plain_changes");
-    client.run("DROP TRIGGER sno_log ON plain");
-    assert_eq!(code(&mut client, "SELECT FROM plain_changes"), "55000");
-    client.run("SELECT sno_track_changes('plain'); SELECT FROM plain_changes; DROP TRIGGER sno_log ON plain; SELECT sno_untrack_changes('plain')");
+    for trigger in ["sno_log", "sno_log_truncate"] {
+        client.run(&format!("DROP TRIGGER {trigger} ON plain"));
+        assert_eq!(code(&mut client, "SELECT FROM plain_changes"), "55000", "{trigger}");
+        client.run("SELECT sno_track_changes('plain'); SELECT FROM plain_changes");
+    }
+    client.run("DROP TRIGGER sno_log ON plain; SELECT sno_untrack_changes('plain')");
+    // A copy of the log is not the log, also when the changes are not tracked any more, or somebody's trigger names it.
+    client.run(
+        "SELECT sno_track_changes('plain'); CREATE TABLE kept (LIKE plain_log INCLUDING ALL); SET ROLE bob;
+         CREATE OR REPLACE TRIGGER sno_log AFTER INSERT ON plain FOR EACH ROW WHEN ('kept'::regclass IS NOT NULL)
+             EXECUTE FUNCTION sno_internal.sno_log_changes(); SET ROLE alice; SELECT sno_untrack_changes('plain')",
+    );
+    assert_eq!(
+        error(&mut client, "SELECT sno_untrack_changes('plain')").message(),
+        "changes of \"public.plain\" are not tracked"
+    );
+    client.run("SELECT sno_track_changes('plain'); INSERT INTO plain VALUES (3); SELECT sno_untrack_changes('plain'); TABLE kept");
     // What was replaced is reported, and put in order.
     for (of, when) in
         [("sno_log", "AFTER INSERT ON items FOR EACH ROW"), ("sno_log_truncate", "BEFORE TRUNCATE ON items")]
