@@ -128,7 +128,7 @@ fn rows_that_a_feed_has_passed() {
     );
     client.run("ALTER TABLE app.old SET SCHEMA public");
     // Views that show no rows of it are not asked, whoever has locked them.
-    client.run("CREATE TABLE apart (id sno PRIMARY KEY); CREATE VIEW locked AS TABLE apart; SELECT sno_create_feed('locked', 'locked')");
+    client.run("CREATE TABLE apart (id sno PRIMARY KEY); CREATE VIEW locked AS TABLE apart; SELECT sno_create_feed('locked', 'locked', now())");
     let mut holder = server.connect();
     holder.run("BEGIN; LOCK locked");
     client.run("ALTER TABLE log DETACH PARTITION old");
