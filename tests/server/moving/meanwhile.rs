@@ -234,6 +234,60 @@ fn nobody_else_can_stop_a_move() {
     }
 }
 
+const EVIL: &str = "DROP SCHEMA IF EXISTS public, evil CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno;
+    CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil;
+    CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES; GRANT SELECT ON items TO evil;
+    CREATE TYPE evil.own AS ENUM ('a'); SET ROLE evil;
+    CREATE FUNCTION evil.harm(bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN ALTER ROLE evil SUPERUSER; END IF;
+        RETURN true; END $$;
+    CREATE DOMAIN evil.d AS bigint CHECK (evil.harm(value)); CREATE TABLE evil.t (d bigint);
+    RESET ROLE; CREATE TYPE pair AS (x evil.d)";
+
+/// What another role has that names keys, and what stops the move.
+#[rustfmt::skip]
+const OF_EVIL: [(&str, &str); 10] = [
+    ("CREATE VIEW evil.v AS SELECT id, '{1}'::evil.d[] AS x FROM items", "view evil.v: is, or uses, function evil.harm(bigint)"),
+    ("CREATE VIEW evil.v AS SELECT id, '(1)'::evil.t AS x FROM items", "view evil.v: is, or uses, table evil.t"),
+    ("CREATE MATERIALIZED VIEW evil.v AS SELECT id, '{1}'::evil.d[] AS x FROM items", "materialized view evil.v"),
+    ("CREATE MATERIALIZED VIEW evil.v AS SELECT id FROM items; CREATE INDEX ON evil.v (id) WHERE '{1}'::evil.d[] IS NOT NULL",
+     "materialized view evil.v"),
+    ("CREATE RULE r AS ON DELETE TO evil.t DO ALSO SELECT id, '{1}'::evil.d[] FROM items", "rule r on table evil.t"),
+    ("CREATE POLICY p ON evil.t USING (d IN (SELECT id FROM items) AND '{1}'::evil.d[] IS NOT NULL)", "policy p on table evil.t"),
+    ("CREATE VIEW evil.v AS SELECT id FROM items; ALTER VIEW evil.v ALTER id SET DEFAULT array_length('{1}'::evil.d[], 1)",
+     "view evil.v"),
+    ("CREATE FUNCTION evil.g(items) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT $1.id FROM (SELECT '{1}'::evil.d[]) x; END",
+     "function evil.g(public.items)"),
+    // Types of a superuser: one with that of another role in it, and one that the schema's owner could exchange.
+    ("CREATE VIEW evil.v AS SELECT id, '{(1)}'::pair[] AS x FROM items", "view evil.v: is, or uses, function evil.harm(bigint)"),
+    ("CREATE VIEW evil.v AS SELECT id, 'a'::evil.own AS x FROM items", "view evil.v: is, or uses, schema evil"),
+];
+
+/// The switch makes again what another role has: no code of that role runs while PostgreSQL reads the statements.
+#[test]
+fn nothing_of_another_role_runs_when_it_is_made_again() {
+    let server = Server::builder().start();
+    server.run("CREATE ROLE evil");
+    for (make, why) in OF_EVIL {
+        server.run(&format!("{EVIL}; SET ROLE evil; {make}"));
+        let done: Result<Vec<_>, _> =
+            STEPS[..4].iter().map(|step| try_moving(&server, "postgres", &["run", step])).collect();
+        let is_kept = "SELECT NOT rolsuper FROM pg_roles WHERE rolname = 'evil'";
+        assert_eq!(text(&mut server.connect(), is_kept), "t", "{make}");
+        let error = done.expect_err(make);
+        let is_why = error.contains(why) && error.contains(" of evil, whose code could run with your rights");
+        assert!(is_why, "{make}: {error}");
+    }
+    // What has only types and functions of PostgreSQL in it moves, also beside tables and columns of that role.
+    server.run(&format!(
+        "{EVIL}; SET ROLE evil; CREATE TABLE evil.u (d evil.d);
+         CREATE VIEW evil.v AS SELECT id, u.d, lower('A') AS a FROM items LEFT JOIN evil.u ON u.d = 7"
+    ));
+    for step in &STEPS[..5] {
+        moving(&server, &["run", step]);
+    }
+}
+
 /// Relations of another role with names of the steps, made after these were written: nothing was done by that.
 #[test]
 fn a_name_that_another_role_takes_is_no_step_that_was_done() {

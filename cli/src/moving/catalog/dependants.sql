@@ -20,7 +20,33 @@ need AS (
     FROM need LEFT JOIN pg_class c ON need.classid = 'pg_class'::regclass AND c.oid = need.objid
     JOIN edge ON edge.deptype = 'n' AND (edge.refclassid = need.classid AND edge.refobjid = need.objid
         OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid = c.reltype)
-    WHERE (need.classid IN ('pg_proc'::regclass, 'pg_constraint'::regclass) OR c.relkind IN ('v', 'm')) AND level < 50)
+    WHERE (need.classid IN ('pg_proc'::regclass, 'pg_constraint'::regclass) OR c.relkind IN ('v', 'm')) AND level < 50),
+link AS (
+    SELECT classid, objid, refclassid, refobjid FROM pg_depend WHERE deptype <> 'e'
+    UNION ALL SELECT 'pg_type'::regclass, oid, 'pg_class'::regclass, typrelid FROM pg_type WHERE typrelid <> 0
+    UNION ALL SELECT 'pg_type'::regclass, contypid, 'pg_constraint'::regclass, oid FROM pg_constraint
+        WHERE contypid <> 0),
+used AS (  -- an object, or a view's rules, defaults, triggers, statistics, indexes; what these name; what is in types
+    SELECT classid AS class, objid AS object, classid, objid, true AS is_part FROM need
+        WHERE classid <> 'pg_class'::regclass
+    UNION
+    SELECT need.classid, need.objid, d.classid, d.objid, true FROM need
+    JOIN pg_class c ON need.classid = 'pg_class'::regclass AND c.oid = need.objid AND relkind IN ('v', 'm')
+    JOIN pg_depend d ON d.refclassid = need.classid AND d.refobjid = need.objid AND d.deptype IN ('a', 'i')
+        AND d.classid <> 'pg_type'::regclass
+    UNION
+    SELECT class, object, link.refclassid, link.refobjid, false FROM used JOIN link USING (classid, objid)
+    WHERE (is_part OR classid IN ('pg_type'::regclass, 'pg_class'::regclass, 'pg_constraint'::regclass))
+        -- Rows are read with the rights of a view's owner. But who has a schema could exchange a type in it.
+        AND (classid = 'pg_type'::regclass OR refclassid NOT IN ('pg_class'::regclass, 'pg_namespace'::regclass))),
+of_others AS (  -- Reading a statement, PostgreSQL makes values of the strings in it, which calls what a domain checks.
+    SELECT class, object, min(format('is, or uses, %s of %s, whose code could run with your rights: drop it before, '
+        'and make it again after', pg_describe_object(used.classid, used.objid, 0), rolname)) AS why
+    FROM used JOIN pg_shdepend s ON s.classid = used.classid AND s.objid = used.objid AND s.deptype = 'o'
+        AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+    JOIN pg_roles r ON r.oid = s.refobjid
+    WHERE NOT rolsuper AND rolname <> current_user AND (NOT is_part OR used.classid = 'pg_proc'::regclass)
+    GROUP BY class, object)
 SELECT classid::regclass::text AS class, objid AS oid, pg_describe_object(classid, objid, 0) AS shown,
     ARRAY(SELECT DISTINCT d.refobjid FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass
             AND w.oid = d.objid
@@ -39,8 +65,10 @@ SELECT classid::regclass::text AS class, objid AS oid, pg_describe_object(classi
             'dropped'
         WHEN NOT has_schema_privilege(namespace, 'CREATE') OR NOT (has_schema_privilege(owner, namespace, 'CREATE')
             OR (SELECT rolsuper FROM pg_roles WHERE rolname = current_user))
-        THEN 'could not be made again: GRANT CREATE on its schema to you and to its owner first' END AS why
-FROM need LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
+        THEN 'could not be made again: GRANT CREATE on its schema to you and to its owner first'
+        ELSE of_others.why END AS why
+FROM need LEFT JOIN of_others ON class = classid AND object = objid
+LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
 LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
 LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid
 LEFT JOIN pg_rewrite w ON classid = 'pg_rewrite'::regclass AND w.oid = objid
@@ -59,4 +87,4 @@ WHERE NOT coalesce(c.relkind IN ('i', 'I') OR c.relkind = 'S' OR c.relkind IN ('
   AND coalesce(contype NOT IN ('p', 'u', 'x', 'f', 'n') AND coninhcount = 0, true) AND coalesce(tgparentid = 0
       AND NOT tgisinternal, true)
   AND (on_what.relkind IN ('v', 'm') AND adrelid IS NULL) IS NOT TRUE AND (o.rel IS NULL OR level > 0)
-GROUP BY classid, objid, owner, namespace ORDER BY max(level), objid
+GROUP BY classid, objid, owner, namespace, of_others.why ORDER BY max(level), objid
