@@ -5,6 +5,15 @@ use super::model::{Model, Moved};
 use super::sql::{Body, Ident, Literal, Sql, join, sql};
 use super::values::{Of, comma};
 
+/// What a verification is made before: what would be lost then is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    Switch,
+    End,
+    /// The undo of the switch, which makes again what the switch has made again, as it was before that.
+    Undo,
+}
+
 /// What is to be equal before and after: owners, rights, options, row security, comments, and all that
 /// hangs on the tables and views.
 pub(super) fn query(model: &Model) -> Sql {
@@ -81,16 +90,32 @@ END",
     )))
 }
 
+/// The switch and its undo change functions: what is kept of a definition is what the last of the two has made.
+pub(super) fn defined(model: &Model) -> Sql {
+    sql!(
+        "UPDATE {} b SET value = a.value FROM {} a
+    WHERE (a.object, a.property) = (b.object, b.property) AND b.property = 'until the switch, definition';",
+        model.own("sno_move_before"),
+        model.own("sno_move_state")
+    )
+}
+
 impl Model {
-    /// Fails if anything differs, in one statement, so under one snapshot. `after`: after the switch.
-    pub(super) fn verified(&self, after: bool) -> Sql {
+    /// Fails if anything differs, in one statement, so under one snapshot.
+    pub(super) fn verified(&self, before: Before) -> Sql {
         let mut counts: Vec<Sql> =
-            self.columns.iter().flat_map(|moved| self.compared(moved, after)).collect();
-        if after {
+            self.columns.iter().flat_map(|moved| self.compared(moved, before)).collect();
+        if before != Before::Switch {
+            // A function that was changed after the switch would come back as it was, too.
+            let others = match before {
+                Before::Undo => "property NOT SIMILAR TO 'until the switch, (column|what) %'",
+                _ => "property NOT LIKE 'until the switch%'",
+            };
             let lost = sql!(
-                "{} b WHERE property NOT LIKE 'until the switch%' AND NOT EXISTS (SELECT FROM {} a
+                "{} b WHERE {} AND NOT EXISTS (SELECT FROM {} a
         WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
                 sql!("(SELECT *, {} AS plain FROM {})", PLAIN, self.own("sno_move_before")),
+                others,
                 self.own("sno_move_state"),
                 sql!("{}", PLAIN)
             );
@@ -99,14 +124,19 @@ impl Model {
                 lost
             ));
         }
-        let hint = match after {
-            false => {
+        let hint = match before {
+            Before::Switch => {
                 "Run the steps fill and verify again; a reference to a row that is gone is to be deleted or set \
                  to NULL, or say --dangling-to-null."
             }
-            true => {
+            Before::End => {
                 "Set right what is named. What was changed on purpose: delete its row of sno_move_before. Or \
                  undo the switch."
+            }
+            Before::Undo => {
+                "What was changed after the switch would be as it was before: set it back; or delete its row of \
+                 sno_move_before, and change it again after the undo. An old reference that is wrong is found \
+                 again when it is set to NULL; one to a row that is gone is to be deleted or set to NULL."
             }
         };
         sql!(
@@ -129,7 +159,8 @@ END",
     }
 
     /// How many rows of a column differ, and how.
-    fn compared(&self, moved: &Moved, after: bool) -> Vec<Sql> {
+    fn compared(&self, moved: &Moved, before: Before) -> Vec<Sql> {
+        let after = before != Before::Switch;
         let (column, table) = (&moved.column, self.table_name(moved));
         let (own, target) = (&column.name, if after { &moved.old } else { &moved.new });
         let (new, old) = if after { (own, target) } else { (target, own) };
@@ -179,6 +210,9 @@ END",
             }
         }
         if !self.dangling_to_null {
+            // The undo takes the new values away, all others the old ones.
+            let (old, new) = if before == Before::Undo { (new, old) } else { (old, new) };
+            let became_null = sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new);
             let lost = match column.is_array {
                 true => sql!(
                     "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL)))

@@ -2,7 +2,7 @@
 
 use super::model::{Model, Moved};
 use super::sql::{Body, Ident, Literal, Name, Part, Remark, Sql, join, sql};
-use super::state;
+use super::state::{self, Before};
 use super::values::{Of, Trigger, comma};
 use super::wishes::Target;
 
@@ -47,9 +47,14 @@ impl Piece {
         self.unless = Some(format!("{condition}{}", before.unwrap_or_default()));
         self
     }
-    /// Whether it is a whole transaction, which is tried again if it gets no lock.
+    /// Each time that this is tried, that comes first: what it has found can be wrong after a wait for a lock.
+    pub(super) fn after(mut self, first: Sql) -> Self {
+        self.sql.insert(0, first.to_string());
+        self
+    }
+    /// Whether it ends with a whole transaction: it is tried again if that gets no lock.
     pub(super) fn is_transaction(&self) -> bool {
-        self.sql[0].starts_with("BEGIN;")
+        self.sql.last().is_some_and(|sql| sql.starts_with("BEGIN;"))
     }
 }
 
@@ -375,8 +380,8 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
 
     pub(super) fn verify_step(&self) -> Step {
         let pieces = vec![
-            Piece::plain(self.verified(false)).unless(self.is_switched()),
-            Piece::plain(self.verified(true)).unless(sql!("NOT {}", self.is_switched())),
+            Piece::plain(self.verified(Before::Switch)).unless(self.is_switched()),
+            Piece::plain(self.verified(Before::End)).unless(sql!("NOT {}", self.is_switched())),
         ];
         self.step("verify", pieces)
     }
@@ -388,7 +393,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let mut pieces = vec![early.unless(to_do.clone())];
         pieces.extend(self.later().into_iter().map(|piece| piece.or_unless(&to_do)));
         pieces.extend(self.found_again(&to_do));
-        pieces.push(Piece::plain(self.verified(true)).unless(to_do.clone()));
+        pieces.push(Piece::plain(self.verified(Before::End)).unless(to_do.clone()));
         for key in self.keys().filter(|_| self.keeps_map) {
             let fill = sql!(
                 "TRUNCATE {};\nINSERT INTO {} SELECT {}, {} FROM {} WHERE {} IS NOT NULL;",

@@ -5,7 +5,7 @@ use super::expression::{renamed, retyped};
 use super::model::{Model, Moved, OldKey};
 use super::objects::Object;
 use super::sql::{Body, Expression, Ident, Name, Sql, sql};
-use super::state;
+use super::state::{self, Before};
 use super::steps::{Piece, Step, has_constraint, has_index, to_own};
 use super::values::{Trigger, comma};
 
@@ -119,6 +119,7 @@ impl Model {
             all.extend(kinds.filter_map(|kind| self.create_trigger(n, kind)));
         }
         all.extend(self.creates(false));
+        all.push(state::defined(self));
         all.extend(renewed(self));
         let mut pieces = Vec::new();
         if let Some(first) = self.first_set() {
@@ -126,8 +127,8 @@ impl Model {
             let early = Self::needs(&is_there, "the step indexes has not been run");
             pieces.push(early.unless(self.is_switched()));
         }
-        pieces.push(Piece::plain(self.verified(false)).unless(self.is_switched()));
-        pieces.push(self.transaction(all).unless(self.is_switched()));
+        let switch = self.transaction(all).after(self.verified(Before::Switch));
+        pieces.push(switch.unless(self.is_switched()));
         pieces.extend(self.later());
         self.step("switch", pieces)
     }
@@ -234,10 +235,14 @@ impl Model {
         all.extend(self.indexes.iter().map(|index| sql!("{}", index.state)));
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
         all.extend(self.creates(true));
+        all.push(state::defined(self));
         all.extend(renewed(self));
         let not_switched = sql!("NOT {}", self.is_switched());
-        let mut pieces = self.found_again(&not_switched);
-        pieces.push(self.transaction(all).unless(not_switched));
+        // Without the keys that a switch adds after its COMMIT, something would be lost.
+        let mut pieces: Vec<_> =
+            self.later_keys().into_iter().map(|piece| piece.or_unless(&not_switched)).collect();
+        pieces.extend(self.found_again(&not_switched));
+        pieces.push(self.transaction(all).after(self.verified(Before::Undo)).unless(not_switched));
         pieces.extend(self.later());
         self.step("undo switch", pieces)
     }
@@ -396,9 +401,12 @@ impl Model {
             let unless = sql!("{}", object.later_unless);
             Some(Piece::plain(sql!("{}", object.later.as_ref()?)).unless(unless))
         };
-        let mut all: Vec<Piece> = self.objects.iter().filter_map(of_object).collect();
+        self.objects.iter().filter_map(of_object).chain(self.later_keys()).collect()
+    }
+
+    fn later_keys(&self) -> Vec<Piece> {
         let validated = self.leaf_keys().filter(|(key, _)| key.is_validated);
-        all.extend(validated.map(|(key, table)| {
+        let validated = validated.map(|(key, table)| {
             let unless = sql!(
                 "NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = {}::regclass AND conname = {}
     AND NOT convalidated)",
@@ -406,10 +414,10 @@ impl Model {
                 key.name.literal()
             );
             Piece::plain(sql!("ALTER TABLE {} VALIDATE CONSTRAINT {};", table, key.name)).unless(unless)
-        }));
+        });
         let whole = self.foreign_keys.iter().map(|key| (key, self.name_of(key.rel)));
         let whole = whole.filter(|(key, _)| self.table_of(key.rel).is_some_and(|(_, part)| part.kind == "p"));
-        all.extend(whole.map(|(key, table)| {
+        let whole = whole.map(|(key, table)| {
             let add = sql!("ALTER TABLE {} ADD CONSTRAINT {} {};", table, key.name, key.definition);
             let comment = key.comment.as_ref().map(|comment| sql!("{}", comment));
             let is_there = has_constraint(&table, &key.name);
@@ -418,8 +426,8 @@ impl Model {
             let is_gone = leaf.map(|(_, leaf)| sql!(" OR NOT {}", has_constraint(leaf, &key.name)));
             self.transaction([Some(add), comment].into_iter().flatten())
                 .unless(sql!("({}{})", is_there, is_gone))
-        }));
-        all
+        });
+        validated.chain(whole).collect()
     }
 
     // Objects.

@@ -23,6 +23,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "if !self.dangling_to_null {", "if false {"),
         ("references that are NULL to rows that are there are not counted", &[MOVING],
             "if self.dangling_to_null && after && ", "if false && "),
+        ("an undo makes a function again that was changed after the switch", &[MOVING],
+            "NOT SIMILAR TO 'until the switch, (column|what) %'", "NOT LIKE 'until the switch%'"),
+        ("an undo loses references that were written after the switch", &[MOVING],
+            "if before == Before::Undo { (new, old) }", "if false { (new, old) }"),
     ]),
     ("cli/src/moving/catalog/findings.sql", &[
         ("a key that is not unique alone moves", &[MOVING],

@@ -51,6 +51,100 @@ fn what_changes_after_step_1_stops_the_switch() {
     differs(&before, &dump(&server));
 }
 
+/// What is taken away after the switch, how it is given back, and what the undo says of it.
+#[rustfmt::skip]
+const TAKEN: [(&str, &str, &str); 5] = [
+    ("REVOKE SELECT ON v FROM reader", "GRANT SELECT ON v TO reader", "public.v: rights of reader"),
+    ("REVOKE SELECT (id) ON items FROM reader", "GRANT SELECT (id) ON items TO reader", "items\": rights of reader on id"),
+    ("ALTER POLICY p ON items USING (id IS NOT NULL AND false)", "ALTER POLICY p ON items USING (id IS NOT NULL)", "items\": policy p"),
+    ("CREATE OR REPLACE VIEW v AS SELECT id, NULL::text AS secret FROM items", "CREATE OR REPLACE VIEW v AS SELECT id, secret FROM items",
+     "public.v: rule _RETURN"),
+    ("CREATE OR REPLACE FUNCTION named(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT 'hidden'; END",
+     "CREATE OR REPLACE FUNCTION named(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.secret || $1.id; END",
+     "function named: until the switch, definition"),
+];
+
+#[test]
+fn an_undo_gives_nothing_back_unasked() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE reader; CREATE TABLE items (id bigserial PRIMARY KEY, secret text); INSERT INTO items (secret) VALUES ('a');
+         CREATE VIEW v AS SELECT id, secret FROM items; GRANT SELECT ON v TO reader; GRANT SELECT (id) ON items TO reader;
+         CREATE FUNCTION named(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.secret || $1.id; END;
+         CREATE POLICY p ON items USING (id IS NOT NULL); ALTER TABLE items ENABLE ROW LEVEL SECURITY",
+    );
+    let before = dump(&server);
+    for step in ["columns", "fill", "indexes", "switch", "undo", "fill", "indexes", "switch"] {
+        take(&server, step, &[]);
+    }
+    for (change, back, why) in TAKEN {
+        live(&server, &[(change, "undo", why), (back, "", "")]);
+    }
+    let (revoke, grant, why) = TAKEN[0];
+    let on_purpose =
+        "DELETE FROM sno_move_before WHERE (object, property) = ('public.v', 'rights of reader')";
+    live(&server, &[(revoke, "undo", why), (on_purpose, "undo", "")]);
+    live(&server, &[("", "run fill; run indexes", ""), ("", "run switch", why)]);
+    live(&server, &[(revoke, "run switch; undo; undo", "")]);
+    server.run(grant);
+    differs(&before, &dump(&server));
+}
+
+/// Rows that take the place of others, and rows before those that they refer to.
+#[rustfmt::skip]
+const REPLACED: Life = &[
+    ("DELETE FROM items WHERE id = '3333333333333333'; UPDATE notes SET item = (SELECT id FROM items WHERE name = 'b') WHERE n = 1;
+      CREATE TEMP TABLE k AS SELECT * FROM items WHERE name = 'b'; DELETE FROM items WHERE name = 'b'; INSERT INTO items (id, name) SELECT id, 'b' FROM k",
+     "undo; run end", "notes.item, references to another row: 1"),
+    ("UPDATE notes SET old_item = NULL", "verify", ""),
+    ("INSERT INTO notes (n, items) VALUES (2, ARRAY['3333333333333333'::sno])",
+     "undo", "notes.items, references to rows that are gone, which become NULL: 1"),
+    ("INSERT INTO items (id, name) VALUES ('3333333333333333', 'c')", "undo; run end", "notes.items, references to another row: 1"),
+    ("UPDATE notes SET old_items = NULL; INSERT INTO notes (n, item) VALUES (3, '4444444444444444')",
+     "undo", "notes.item, references to rows that are gone, which become NULL: 1"),
+    ("DELETE FROM notes WHERE n = 3", "undo", ""),
+];
+
+#[test]
+fn an_undo_loses_no_reference() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE items (id bigserial PRIMARY KEY, name text); INSERT INTO items (name) VALUES ('a'), ('b');
+         CREATE TABLE notes (n integer, item bigint, items bigint[]); INSERT INTO notes VALUES (1, 1, '{1}')",
+    );
+    let said = ["--reference", "notes.item items.id", "--reference", "notes.items items.id"];
+    moving(&server, &[&["run", "columns", "--no-map"], &said[..]].concat());
+    live(&server, &[("", "run fill; run indexes; run switch", "")]);
+    live(&server, REPLACED);
+    let found = "SELECT string_agg(n || name, ' ' ORDER BY n, name) FROM notes JOIN items ON id = item OR id = ANY (items)";
+    assert_eq!(text(&mut server.connect(), found), "1a 1b 2c");
+}
+
+/// What is verified before a wait for a lock can be wrong after it.
+#[test]
+fn a_switch_that_waits_verifies_again() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES;
+         CREATE TABLE notes (item bigint); INSERT INTO notes VALUES (1)",
+    );
+    moving(&server, &["run", "columns", "--no-map", "--reference", "notes.item items.id"]);
+    live(&server, &[("", "run fill; run indexes", "")]);
+    let mut other = server.connect();
+    other.run("BEGIN; TABLE items");
+    thread::scope(|scope| {
+        let step = scope.spawn(|| try_moving(&server, "postgres", &["run", "switch"]));
+        let waits = "SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid)
+                     WHERE application_name = 'sno move' AND NOT granted AND relation = 'items'::regclass";
+        wait_until("a lock", || server.connect().one(waits));
+        server.run("DELETE FROM items; INSERT INTO items VALUES (1)");
+        other.run("COMMIT");
+        let failed = step.join().unwrap().unwrap_err();
+        assert!(failed.contains("notes.item, references to another row: 1"), "{failed}");
+    });
+    live(&server, &[("", "run fill; run switch; run end", "")]);
+}
+
 /// Names that the steps would take for themselves.
 #[test]
 fn what_has_a_name_of_the_steps_is_kept() {
