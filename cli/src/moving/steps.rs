@@ -205,6 +205,11 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         all.push(sql!("-- What a trigger could not evaluate fails here, not in the application."));
         all.extend((0..self.tables.len()).filter_map(|n| self.planned(n)).map(Self::block));
         all.extend(stored(&plan_name, plan));
+        // Nor does a role write there that may write to all tables: without a policy, only the owner does.
+        all.extend(
+            [&plan_name, &before, &progress]
+                .map(|name| sql!("ALTER TABLE {} ENABLE ROW LEVEL SECURITY;", name)),
+        );
         let own = [&plan_name, &before, &progress, &self.own("sno_move_state")];
         let own = comma(own.map(Name::literal));
         let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
@@ -228,11 +233,14 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let sequence = self.sequence(key, "_seq");
         // As many as may insert.
         vec![Self::block(sql!(
-            "EXECUTE coalesce((SELECT string_agg(format('GRANT USAGE ON SEQUENCE %s TO %s', {},
+            "EXECUTE coalesce((SELECT string_agg(DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', {},
             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '; ')
-        FROM pg_class, aclexplode(relacl)
-        WHERE oid = {}::regclass AND privilege_type = 'INSERT' AND grantee <> relowner), 'SELECT');",
+        FROM (SELECT relowner, relacl AS acl FROM pg_class WHERE oid = {}::regclass
+            UNION ALL SELECT relowner, attacl FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+            WHERE attrelid = {}::regclass) r, aclexplode(acl)
+        WHERE privilege_type = 'INSERT' AND grantee <> relowner), 'SELECT');",
             sequence.literal(),
+            self.table_name(key).literal(),
             self.table_name(key).literal(),
         ))]
     }

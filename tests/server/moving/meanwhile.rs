@@ -264,6 +264,15 @@ const LIVES: &[(Life, &str)] = &[
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, old_id text, old_id_1 text, sno integer, sno_1 integer, name text);
          INSERT INTO items (old_id_1) VALUES ('kept'); CREATE INDEX items_pkey_sno ON items (name)",
          "run columns --no-map; run fill; run indexes; run switch; run end", "")], "old_id_1 = 'kept' AND pg_typeof(id)::text = 'sno' FROM items"),
+    // Who may write to all tables does not say what the steps are.
+    (&[("CREATE ROLE writer IN ROLE pg_write_all_data; CREATE TABLE items (id bigserial PRIMARY KEY)", "run columns", ""),
+        ("DO $$ BEGIN SET ROLE writer; INSERT INTO sno_move_plan VALUES ('fill', -1, NULL, ARRAY['ALTER ROLE writer SUPERUSER']);
+          EXCEPTION WHEN insufficient_privilege THEN END $$", "run fill", "")],
+     "NOT rolsuper FROM pg_roles WHERE rolname = 'writer'"),
+    // Who may insert only some columns needs the new default, too.
+    (&[("CREATE ROLE inserter; CREATE TABLE items (id sno DEFAULT sno_new() PRIMARY KEY, name text);
+         GRANT INSERT (name) ON items TO inserter", "run columns --back --to bigint", "")],
+     "has_sequence_privilege('inserter', 'items_id_new_seq', 'USAGE')"),
     // A function that is made again, which not everybody may call.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY);
          CREATE FUNCTION secret(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END;
