@@ -581,8 +581,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "Duration::from_micros(pause).min(LONGEST_PAUSE).min(left)", "Duration::from_micros(pause).min(left)"),
     ]),
     ("sql/sno/read_by_all.sql", &[
-        ("views that show nothing of a table are asked whether they do", &[CHANGES],
-            "near AS MATERIALIZED (", "near AS NOT MATERIALIZED ("),
         ("who has locked a view that a feed reads is waited for", &[CHANGES],
             "origin(f.source, f.key, waits => false)", "origin(f.source, f.key)"),
         ("what a feed has read that is ahead of the clock can be deleted", &[FAST_CLOCK],
