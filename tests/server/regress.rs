@@ -40,6 +40,9 @@ pub(crate) fn run(server: &Server) {
                 Command::new("cp").arg("-RT").arg(output.path().join("results")).arg(&folder).status();
             assert!(copied.unwrap().success());
         }
-        panic!("{}", fs::read_to_string(output.path().join("regression.diffs")).unwrap_or_default());
+        panic!(
+            "{}\nIf this is right: SNO_RESULTS=FOLDER has the files written there as they should be in tests/pg_regress.",
+            fs::read_to_string(output.path().join("regression.diffs")).unwrap_or_default()
+        );
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         fmgr::{functions, optional, put_row},
         raw, spi,
     },
-    sno::feed::ledger::{Feed, as_owner, is_null, is_usable, oid},
+    sno::feed::ledger::{Feed, as_owner, is_usable, null_argument, oid},
 };
 
 functions! {
@@ -97,7 +97,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, id, error, upto, pause, source] = optional(fcinfo);
-        let id = id.unwrap_or_else(|| guard(|| Err(is_null("ID of the row that failed"))));
+        let id = id.unwrap_or_else(|| guard(|| Err(null_argument("ID of the row that failed"))));
         spi::connect();
         let feed = Feed::find_of_rows(name, source.map(oid));
         let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));

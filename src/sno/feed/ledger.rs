@@ -298,7 +298,7 @@ impl Feed {
     pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, is_fresh: bool) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
-            let name = name.unwrap_or_else(|| guard(|| Err(is_null("name of a feed"))));
+            let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
             match Meaning::of(name, source, None, is_fresh) {
                 Meaning::One(feed) => feed,
                 Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
@@ -586,7 +586,7 @@ fn role(name: Datum) -> String {
     unsafe { text(name.cast_mut_ptr()) }
 }
 
-pub(super) fn is_null(what: &str) -> Error {
+pub(super) fn null_argument(what: &str) -> Error {
     Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be null"))
 }
 

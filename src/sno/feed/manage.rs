@@ -19,7 +19,8 @@ use crate::{
     sno::{
         feed::{
             ledger::{
-                Feed, Meaning, TO_REGCLASS, as_owner, is_null, missing, of_others, oid, several, shown, text,
+                Feed, Meaning, TO_REGCLASS, as_owner, missing, null_argument, of_others, oid, several, shown,
+                text,
             },
             query::{Rows, query, with_off},
         },
@@ -203,7 +204,7 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let [name, owner] = optional(fcinfo);
         spi::connect();
-        let name = name.unwrap_or_else(|| guard(|| Err(is_null("name of a feed"))));
+        let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
         let feed = (pg_sys::TEXTOID, Some(name));
         let owner = match Meaning::of(name, None, owner, true) {
             Meaning::One(feed) => feed.owner,

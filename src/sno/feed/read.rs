@@ -22,7 +22,7 @@ use crate::{
             failures::Failure,
             horizon::{Horizon, can_store},
             horizon_kind::HorizonKind,
-            ledger::{Feed, Meaning, is_null, oid},
+            ledger::{Feed, Meaning, null_argument, oid},
             log,
             query::query,
             reads::read_before,
@@ -77,7 +77,7 @@ unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
-        let [name, _, batch_size, given] = optional(fcinfo);
+        let [name, _, batch_size, given_horizon] = optional(fcinfo);
         let batch_size = guard(|| check_call(fcinfo, batch_size, effect));
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
@@ -108,14 +108,14 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
         follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
         let kind = feed.horizon_kind();
-        if kind == HorizonKind::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
+        if kind == HorizonKind::Scope && given_horizon.is_none() && !feed.is_stale() && !has_rows(feed) {
             if effect != Effect::Move {
                 feed.remember(None);
             }
             spi::finish();
             return Datum::null();
         }
-        let horizon = feed.horizon(kind, given.map(|given| Sno::from_datum(given)));
+        let horizon = feed.horizon(kind, given_horizon.map(|horizon| Sno::from_datum(horizon)));
         raw_point(c"horizon known");
         let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
@@ -158,7 +158,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let [name, upto, source] = optional(fcinfo);
         let upto = Sno::from_datum(
-            upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
+            upto.unwrap_or_else(|| guard(|| Err(null_argument("ID of the last row that is done")))),
         );
         spi::connect();
         // Work of this statement, before a feed is moved.
@@ -232,7 +232,7 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, effect: Effec
             "feeds can only be read where a set is accepted",
         ));
     }
-    let size = batch_size.ok_or_else(|| is_null("size of a batch"))?.value() as i32;
+    let size = batch_size.ok_or_else(|| null_argument("size of a batch"))?.value() as i32;
     if size < 1 {
         return Err(Error::new(
             SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
