@@ -721,6 +721,8 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x bigint REFERENCES a, n integer) PARTITION BY LIST (n);
       CREATE TABLE b_1 PARTITION OF b DEFAULT; CREATE PUBLICATION all_of_b FOR TABLE b", &[],
      "published without a replica identity b_1"),
+    // The trigger would assign it as a text, and fail in the application.
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, g bigint GENERATED ALWAYS AS (id) STORED)", &[], "42804"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE sno_move_plan (); ALTER TABLE sno_move_plan OWNER TO lead", &[],
      "name of the steps sno_move_plan"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE a_id_moved ()", &[], "table with old and new keys a_id_moved"),
