@@ -375,11 +375,10 @@ impl Session {
             let mut tries = 0;
             while let Err(failure) = self.send(piece) {
                 tries += 1;
-                let locked =
-                    [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED];
-                let is_locked = piece.is_transaction()
-                    && failure.1.as_ref().is_some_and(|code| locked.contains(code))
-                    || failure.1 == Some(SqlState::T_R_DEADLOCK_DETECTED);
+                let is_locked = failure.1.as_ref().is_some_and(|code| {
+                    [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+                        || piece.is_transaction() && *code == SqlState::QUERY_CANCELED
+                });
                 if !(is_locked || self.client.is_closed()) || tries > 300 {
                     return Err(failure);
                 }
@@ -395,7 +394,7 @@ impl Session {
                             return Err(failure);
                         }
                     }
-                } else {
+                } else if piece.is_transaction() {
                     self.client.batch_execute("ROLLBACK")?;
                 }
             }

@@ -454,7 +454,8 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let update = |moved: &Moved| {
             let value = self.value(moved, Of::Table, true);
             sql!(
-                "UPDATE {} t SET {} = {} WHERE t.{} IS NOT NULL AND t.{} IS NULL AND {} IS NOT NULL{};",
+                "BEGIN;\nSET LOCAL lock_timeout = '500ms';
+UPDATE {} t SET {} = {} WHERE t.{} IS NOT NULL AND t.{} IS NULL AND {} IS NOT NULL{};\nCOMMIT;",
                 self.table_name(moved),
                 moved.old,
                 value,

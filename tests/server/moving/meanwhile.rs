@@ -500,6 +500,33 @@ fn nobody_waits_while_an_index_of_a_partitioned_table_waits() {
     });
 }
 
+/// A batch that waits for a row has locked the others.
+#[test]
+fn nobody_waits_while_a_batch_waits() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items SELECT FROM generate_series(1, 9);
+         CREATE TABLE notes (n integer, item bigint REFERENCES items); INSERT INTO notes SELECT id, 9 FROM items",
+    );
+    take(&server, "columns", &[]);
+    for (table, key) in [("items", "id"), ("notes", "n")] {
+        server.run("ALTER TABLE notes DISABLE TRIGGER zz_moving; UPDATE notes SET item_sno = NULL; ALTER TABLE notes ENABLE TRIGGER zz_moving");
+        let mut other = server.connect();
+        other.run(&format!("BEGIN; SELECT FROM {table} WHERE {key} = 9 FOR UPDATE"));
+        thread::scope(|scope| {
+            let step = scope.spawn(|| try_moving(&server, "postgres", &["run", "fill"]));
+            let waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'sno move' AND wait_event_type = 'Lock'";
+            wait_until("a lock", || server.connect().one(waits));
+            let writer = server
+                .connect()
+                .batch_execute(&format!("SET statement_timeout = '4s'; DELETE FROM {table} WHERE {key} = 1"));
+            other.run("COMMIT");
+            let done = step.join().unwrap();
+            assert!(writer.is_ok() && done.is_ok(), "{table}: {writer:?}, {done:?}");
+        });
+    }
+}
+
 /// A row before the row that it refers to, in one statement, which a foreign key allows.
 #[test]
 fn a_reference_to_a_later_row_is_found_again() {

@@ -28,6 +28,7 @@ BEGIN
             AND t.%1$s <= $2::%3$s ORDER BY t.%1$s LIMIT $3) b ORDER BY b.%1$s DESC LIMIT 1', key, of, type)
         INTO until USING since, stop, batch;
         EXIT WHEN until IS NULL;
+        SET LOCAL lock_timeout = '500ms';  -- The batch has locks that others wait for.
         EXECUTE statement USING since, until;
         -- Triggers that wait for the COMMIT search as the statement has set; nothing after them does.
         SET CONSTRAINTS ALL IMMEDIATE;

@@ -14,6 +14,7 @@ BEGIN
             0);  -- where an earlier run was interrupted
         page := at_first;
         WHILE page < stop LOOP
+            SET LOCAL lock_timeout = '500ms';  -- The batch has locks that others wait for.
             EXECUTE 'UPDATE ' || leaf::text || {}
             USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
             -- Triggers that wait for the COMMIT search as the statement has set; nothing after them does.

@@ -5,6 +5,7 @@ DECLARE
     before bigint;
 BEGIN
     LOOP
+        SET LOCAL lock_timeout = '500ms';
         UPDATE {} t SET {} = {} WHERE t.{} IN (
             SELECT s.{} FROM (SELECT d.{}, row_number() OVER (PARTITION BY d.{} ORDER BY d.{}) FROM {} d
                 WHERE d.{} IS NOT NULL) s WHERE row_number > 1){};
