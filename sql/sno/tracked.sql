@@ -233,8 +233,9 @@ BEGIN
         END IF;
     END IF;
     IF fault IS NULL AND (SELECT t.changes IS NULL FROM sno_internal.tracked(source) t) THEN
-        fault := 'The view that is read does not belong to the owner of the table.';
-        hint := 'Give it that owner.';
+        fault := 'The owner of the table has no view of them.';
+        hint := format('Give the view that owner. If there is none any more, SELECT %s.sno_track_changes(%L).',
+            sno_internal.schema(), source);
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM sno_internal.idle_triggers(source)) THEN
         fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
