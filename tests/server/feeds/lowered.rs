@@ -1,6 +1,7 @@
 //! The horizons are lowered between two steps of a call, after the clock was fast: what it stores counts as told before that, so that the feed goes
 //! back, and the rows that come after the correction are not passed.
 
+use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _};
 
 use super::{INSERT, READ, SETUP, meanwhile, text};
@@ -96,9 +97,8 @@ fn while_a_consumer_works() {
     assert_eq!(text(&mut client, READ), "");
 }
 
-/// A session that has not peeked advances a feed that has to go back: it goes back.
-#[test]
-fn before_an_advance() {
+/// A feed that has read the rows 0 and 1, which a fast clock has generated, before the horizons were lowered in another database, and row 2.
+fn read_by_a_fast_clock() -> (Server, Client) {
     let server = Server::builder().faketime(true).start();
     server.run("CREATE DATABASE other");
     let (mut client, mut other) = (server.connect(), server.connect_to("other"));
@@ -111,6 +111,13 @@ fn before_an_advance() {
     server.advance_clock(-FAST);
     other.run("SELECT sno_lower_horizon()");
     client.run(&format!("{INSERT} (2)"));
+    (server, client)
+}
+
+/// A session that has not peeked advances a feed that has to go back: it goes back.
+#[test]
+fn before_an_advance() {
+    let (server, mut client) = read_by_a_fast_clock();
     server.advance_clock(2.0 * FAST);
     client.run(&format!("{INSERT} (3)"));
     server.advance_clock(0.01);
@@ -121,18 +128,7 @@ fn before_an_advance() {
 /// A consumer that only peeks: its first peek sets the feed back, as a call of `sno_feed()` does.
 #[test]
 fn before_a_peek() {
-    let server = Server::builder().faketime(true).start();
-    server.run("CREATE DATABASE other");
-    let (mut client, mut other) = (server.connect(), server.connect_to("other"));
-    other.run("CREATE EXTENSION sno");
-    client.run(&format!("{SETUP} {INSERT} (0)"));
-    server.advance_clock(FAST);
-    client.run(&format!("{INSERT} (1)"));
-    server.advance_clock(0.01);
-    assert_eq!(text(&mut client, READ), "0 1");
-    server.advance_clock(-FAST);
-    other.run("SELECT sno_lower_horizon()");
-    client.run(&format!("{INSERT} (2)"));
+    let (server, mut client) = read_by_a_fast_clock();
     server.advance_clock(0.01);
     let peek =
         "SELECT coalesce(string_agg(n::text, ' ' ORDER BY id), '') FROM sno_peek_feed('feed', NULL::items)";
