@@ -26,6 +26,15 @@ const CHANGES: [(&str, &str, &str); 9] = [
      "until the switch, what uses id"),
 ];
 
+/// Until a step waits for the lock of a table.
+fn wait_for_a_step(server: &Server, table: &str) {
+    let waits = format!(
+        "SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid)
+         WHERE application_name = 'sno move' AND NOT granted AND relation = '{table}'::regclass"
+    );
+    wait_until("a lock", || server.connect().one(&waits));
+}
+
 #[test]
 fn what_changes_after_step_1_stops_the_switch() {
     let server = Server::builder().start();
@@ -134,9 +143,7 @@ fn a_switch_that_waits_verifies_again() {
     other.run("BEGIN; TABLE items");
     thread::scope(|scope| {
         let step = scope.spawn(|| try_moving(&server, "postgres", &["run", "switch"]));
-        let waits = "SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid)
-                     WHERE application_name = 'sno move' AND NOT granted AND relation = 'items'::regclass";
-        wait_until("a lock", || server.connect().one(waits));
+        wait_for_a_step(&server, "items");
         server.run("DELETE FROM items; INSERT INTO items VALUES (1)");
         other.run("COMMIT");
         let failed = step.join().unwrap().unwrap_err();
@@ -486,9 +493,7 @@ fn nobody_waits_while_an_index_of_a_partitioned_table_waits() {
     other.run("BEGIN; LOCK TABLE ONLY events IN ROW EXCLUSIVE MODE");
     thread::scope(|scope| {
         let step = scope.spawn(|| try_moving(&server, "postgres", &["run", "indexes"]));
-        let waits = "SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid)
-                     WHERE application_name = 'sno move' AND NOT granted AND relation = 'events'::regclass";
-        wait_until("a lock", || server.connect().one(waits));
+        wait_for_a_step(&server, "events");
         let mut writer = server.connect();
         writer.run("SET statement_timeout = '4s'");
         for _ in 0..3 {
