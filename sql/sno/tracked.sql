@@ -216,6 +216,7 @@ DECLARE
     fault text;
     hint text;
     bad record;
+    changes regclass;
 BEGIN
     SELECT f.fault, f.hint INTO fault, hint FROM sno_internal.tracking_fault(source) f;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
@@ -232,7 +233,10 @@ BEGIN
             hint := format('SELECT %s.sno_track_changes(%L) logs them.', sno_internal.schema(), source);
         END IF;
     END IF;
-    IF fault IS NULL AND (SELECT t.changes IS NULL FROM sno_internal.tracked(source) t) THEN
+    IF fault IS NULL THEN
+        changes := (sno_internal.tracked(source)).changes;
+    END IF;
+    IF fault IS NULL AND changes IS NULL THEN
         fault := 'The owner of the table has no view of them.';
         hint := format('Give the view that owner. If there is none any more, SELECT %s.sno_track_changes(%L).',
             sno_internal.schema(), source);
@@ -250,16 +254,16 @@ BEGIN
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
         SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
-        WHERE c.oid = (sno_internal.tracked(source)).changes
+        WHERE c.oid = changes
             AND o.option_name = 'security_invoker' AND o.option_value::boolean
     ) THEN
         fault := 'The view has security_invoker, so that policies hide rows from its reader: they would look deleted.';
-        hint := format('ALTER VIEW %s RESET (security_invoker)', (sno_internal.tracked(source)).changes);
+        hint := format('ALTER VIEW %s RESET (security_invoker)', changes);
     END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
     IF fault IS NULL AND EXISTS (
             SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable
-        ) AND NOT sno_internal.has_logged_key(source, (sno_internal.tracked(source)).changes) THEN
+        ) AND NOT sno_internal.has_logged_key(source, changes) THEN
         fault := 'Its primary key has other columns than the log.';
         hint := 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
     END IF;
