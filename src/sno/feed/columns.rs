@@ -17,8 +17,8 @@ use crate::pg::{
 
 export! { sno_origin }
 
-/// `sno_origin(source regclass, number integer, waits boolean) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass,
-/// by_table regclass, by_number integer)`: the column of a table that a column of a table or view shows in the end; nulls if it is an expression,
+/// `sno_origin(source regclass, number integer, waits boolean) → (relation regclass, number integer, view regclass, fault text, hint text,
+/// passing regclass, by_table regclass, by_number integer)`: the column of a table that a column of a table or view shows in the end; nulls if it is an expression,
 /// or one of several tables. And why a feed with this key would miss rows, or copies keep what it leaves out, and of which view; nulls if it
 /// would not. At last a view whose condition can become true of a row later, if there is one, and by which column of a table; nulls if by what
 /// the time is, who asks, or which other rows there are. With `waits` false, nulls as of an expression if somebody has locked a view.

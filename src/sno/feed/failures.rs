@@ -107,7 +107,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let goes_back = guard(|| feed.goes_back()).is_some();
         let peeked = feed.peeked();
         // Nothing is written then, which would pass for a move of this transaction.
-        let is_left = peeked.is_some_and(|peeked| feed.was_moved_since(peeked));
+        let was_moved = peeked.is_some_and(|peeked| feed.was_moved_since(peeked));
         let is_shown = goes_back
             || match peeked {
                 Some(peeked) => Some(last) <= peeked.shown,
@@ -119,7 +119,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let [name, owner] = feed.names();
         let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
         let mut attempts = 0;
-        if !goes_back && !is_left && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
+        if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
             // It is locked now.
             let known = Failure::find(Feed::find(name.1, Some(feed.source), true), true);
             let same = known.filter(|known| known.id == first);

@@ -445,10 +445,10 @@ impl Feed {
     /// # Safety
     /// As for [`Feed::lock`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    unsafe fn go_to(mut self, mut last: Sno, is_the_way: bool) -> bool {
+    unsafe fn go_to(mut self, mut last: Sno, is_right_way: bool) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
-            if !is_the_way {
+            if !is_right_way {
                 guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
             }
             // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.

@@ -246,7 +246,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/failures.rs", &[
         ("a failure of rows that another consumer has taken moves the feed", &[FAILURES],
-            "!goes_back && !is_left && as_owner", "!goes_back && as_owner"),
+            "!goes_back && !was_moved && as_owner", "!goes_back && as_owner"),
         ("the attempt is not counted", &[FEEDS],
             "before.saturating_add(1)", "before.saturating_add(0)"),
         ("attempts at one row count for the next one", &[FEEDS],

@@ -307,7 +307,8 @@ fn what_expires_was_read() {
     }
 }
 
-/// Upkeep does not stand in everybody's way while it asks what was read: a view that is locked ends it. A partition of another owner goes, too.
+/// Upkeep waits for no reader: while the view that a feed reads is locked, the feed counts as one that has read nothing. A partition of another
+/// owner expires, too.
 #[test]
 fn expiry_waits_for_no_reader() {
     let server = Server::builder().conf("statement_timeout", "30s").start();
