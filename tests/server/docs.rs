@@ -305,15 +305,42 @@ fn queries_for_monitoring_return_their_metrics() {
 fn functions_and_settings_are_in_the_reference() {
     let server = Server::builder().compat().start();
     let functions = server.connect().query(
-        "SELECT DISTINCT proname::text FROM pg_depend d JOIN pg_proc p ON p.oid = objid AND classid = 'pg_proc'::regclass
-         WHERE deptype = 'e' AND prokind = 'f' AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'",
+        "SELECT e.extname = 'sno', format('%s(%s)', p.proname, (
+                SELECT string_agg(regexp_replace(regexp_replace(a, '::[a-z ]+|^IN ', '', 'g'), '(INOUT .*) DEFAULT NULL', '\\1'), ', ' ORDER BY n)
+                FROM unnest(string_to_array(replace(replace(replace(pg_get_function_arguments(p.oid),
+                    'timestamp with time zone', 'timestamptz'), '00:00:00.1', '0.1 s'), '00:00:30', '30 s'), ', ')) WITH ORDINALITY u(a, n)
+                WHERE a NOT LIKE 'OUT %')),
+            CASE WHEN p.proretset THEN 'setof ' ELSE '' END || CASE WHEN p.prorettype <> 'record'::regtype
+                THEN replace(p.prorettype::regtype::text, 'timestamp with time zone', 'timestamptz')
+                ELSE format('(%s)', array_to_string(ARRAY(SELECT name FROM unnest(p.proargnames, p.proargmodes::text[]) WITH ORDINALITY
+                    u(name, mode, n) WHERE mode IN ('o', 't') ORDER BY n), ', ')) END
+         FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
+         JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
+         WHERE d.deptype = 'e' AND p.prokind IN ('f', 'p') AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'
+             -- What is declared for timestamptz is declared again for these.
+             AND (p.proargtypes[0] = ANY ('{timestamp,date}'::regtype[])) IS NOT TRUE",
         &[],
     );
-    let names: Vec<String> = functions.unwrap().iter().map(|row| row.get(0)).collect();
+    let functions: Vec<(bool, String, String)> =
+        functions.unwrap().iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
     let reference = page("reference.md");
-    let missing: Vec<&String> =
-        names.iter().filter(|name| !reference.contains(&format!("{name}("))).collect();
-    assert!(names.len() > 20 && missing.is_empty(), "no row in docs/reference.md: {missing:?}");
+    let missing: Vec<_> = functions
+        .iter()
+        .filter(|(is_ours, call, result)| {
+            *is_ours
+                && !reference.split(call.as_str()).skip(1).any(|rest| {
+                    rest.starts_with('`')
+                        || rest
+                            .strip_prefix(" → ")
+                            .is_some_and(|rest| rest.starts_with(&format!("{result}`")))
+                })
+        })
+        .collect();
+    assert!(functions.len() > 20 && missing.is_empty(), "not as in docs/reference.md: {missing:#?}");
+    let names =
+        functions.iter().filter_map(|(is_ours, call, _)| (!is_ours).then_some(call.split('(').next()?));
+    let missing: Vec<_> = names.filter(|name| !reference.contains(&format!("{name}("))).collect();
+    assert!(missing.is_empty(), "no row in docs/reference.md: {missing:?}");
     let settings = "SELECT string_agg(name, ' ') FROM pg_settings WHERE name ~ '^sno(_compat)?[.]'";
     let settings = text(&mut server.connect(), settings);
     let pages = reference + &page("compat.md");

@@ -1,7 +1,7 @@
 //! When to look for rows that readers can read by now, without a signal from those who write them; and when to stop
 //! waiting.
 
-use core::time::Duration;
+use core::{mem, time::Duration};
 
 use crate::id::tick::Tick;
 
@@ -18,8 +18,8 @@ const EXPENSIVE_PAUSE: Duration = Duration::from_secs(1);
 /// IDs from the generators, and of transactions that are still open from what they have announced.
 ///
 /// Each step decides whether to *look*: to query the table for rows of a range of IDs. A look need not find any. But a
-/// row that can be read is looked for at the next step that is no pause, with these exceptions, for which the wait looks
-/// within five seconds:
+/// row that can be read is looked for at the next step, with these exceptions, for which the wait looks within five
+/// seconds:
 ///
 /// * a key that is not from a generator of this server,
 /// * a key that was later than the clock when the clock stepped back,
@@ -29,55 +29,44 @@ const EXPENSIVE_PAUSE: Duration = Duration::from_secs(1);
 /// A look begins where the look before it ended, so that each row is looked for once, but for one look at all unread rows
 /// in five seconds.
 ///
-/// Invariants between two steps, if the clock has not stepped back:
+/// Invariants between two steps:
 ///
-/// * no row with an ID below `passed` becomes readable any more;
-/// * an ID that a generator had handed out when `seen` was loaded is below `passed`, or `due` is at it or before it;
-/// * `look` is there only after a look, and the next call of `rest` takes it.
+/// * no row with an ID below `passed` becomes readable any more, unless the clock steps back;
+/// * if `is_settled`, all IDs that the generators had handed out when `seen` was loaded are below `passed`, or were later
+///   than the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// How many ticks old a row has to be.
     margin: u64,
-    /// When to stop waiting. This and the next three are times of a clock that is never set.
-    until: Duration,
-    /// When the last step began.
-    time: Duration,
-    /// When the look began that the last step has asked for.
-    look: Option<Duration>,
-    /// Until when steps only pause.
-    pause: Duration,
-    /// Whether the last step was expensive.
-    is_expensive: bool,
-    /// How many looks for new IDs were in vain in these five seconds.
-    vain: u32,
-    /// A hash of the words of all generators at the last step.
-    seen: u64,
-    /// Whether `seen` differed from that of the step before.
-    is_new: bool,
-    /// What the clock read at a step after the last one that saw new IDs: all of these were taken by then.
-    changed: Tick,
     /// What the clock read at the last step.
     at: Tick,
-    /// What the clock read at the last look at all unread rows.
-    looked: Tick,
+    /// A hash of the words of all generators at the last step.
+    seen: Option<u64>,
+    /// What the clock read at the step after the first one with this hash: all IDs in it were taken by then.
+    taken: Option<Tick>,
+    /// Whether rows of all these IDs were looked for.
+    is_settled: bool,
+    /// When all IDs had been looked for, and then came the first new ones: between which ticks these are. One look is for all
+    /// of them.
+    new: Option<[Tick; 2]>,
     /// All rows below this tick were looked for.
     passed: Tick,
-    /// From this tick on there are IDs to look for, once rows of later ticks can be read; if it is the first tick, all
-    /// unread rows at once. `None` if there are none.
-    due: Option<Tick>,
-    /// The latest of these IDs: if no transaction holds them back, one look is for all of them.
-    latest: Tick,
+    /// What the clock read at the last look at all unread rows.
+    looked: Option<Tick>,
+    /// How many looks for new IDs there were since then. They were in vain, as the wait goes on.
+    vain: u32,
+    /// Whether what can be read took so long to find that it is to be asked for once a second.
+    is_expensive: bool,
 }
 
 /// What someone who waits does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Look for rows from the first tick up to the second one, exclusive. If there is one, the wait is over.
+    /// Look for rows from the first tick up to the second one, exclusive. If there is one, the wait is over; if not, it
+    /// sleeps for [`Watch::pause`], and as long as the look has taken at least.
     Look(Tick, Tick),
     /// Sleep for so long.
     Sleep(Duration),
-    /// Stop waiting.
-    End,
 }
 
 /// Which rows can be read at present: those of IDs below a tick.
@@ -92,25 +81,19 @@ pub struct Readable {
 }
 
 impl Watch {
-    /// A wait for rows that are at least `margin` ticks old, which ends at the time `until` of a clock that is never set.
-    /// It looks at its first step.
-    pub const fn new(margin: u64, until: Duration) -> Self {
+    /// A wait for rows that are at least `margin` ticks old. It looks at its first step.
+    pub const fn new(margin: u64) -> Self {
         Self {
             margin,
-            until,
-            time: Duration::ZERO,
-            look: None,
-            pause: Duration::ZERO,
-            is_expensive: false,
-            vain: 0,
-            seen: 0,
-            is_new: false,
-            changed: Tick::MIN,
             at: Tick::MIN,
-            looked: Tick::MIN,
+            seen: None,
+            taken: None,
+            is_settled: false,
+            new: None,
             passed: Tick::MIN,
-            due: Some(Tick::MIN),
-            latest: Tick::MIN,
+            looked: None,
+            vain: 0,
+            is_expensive: false,
         }
     }
 
@@ -119,104 +102,62 @@ impl Watch {
         self.margin
     }
 
-    /// The first part of a step that begins at `time`: whether to pause or to stop, before anything is loaded. `None`:
-    /// neither, so [`step`](Self::step) is next. A pause takes at least as long as the look before it.
-    pub fn rest(&mut self, time: Duration) -> Option<Step> {
-        self.time = time;
-        if let Some(began) = self.look.take() {
-            if time >= self.until {
-                return Some(Step::End);
-            }
-            self.pause = time + self.interval().max(time.saturating_sub(began));
-        }
-        let pause = self.pause.min(self.until);
-        (time < pause).then(|| Step::Sleep(pause.saturating_sub(time)))
-    }
-
-    /// The second part of a step: whether to look or to sleep.
+    /// A step: whether to look or to sleep.
     ///
     /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read
     /// `now`.
     ///
-    /// No row is missed. If its ID was taken after `seen` was loaded, the next step sees it, and its tick is `now` or
-    /// later. If it was taken earlier, its transaction had announced it: either `readable` stops at it, or the
-    /// transaction has ended, and the look sees the row.
+    /// No row is missed. If its ID was handed out after `seen` was loaded, the next step sees another hash. If it was
+    /// handed out earlier, its transaction had announced it: either `readable` stops at it, or the transaction has ended,
+    /// and the look sees the row.
     pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, readable: impl FnOnce() -> Readable) -> Step {
-        assert!(self.look.is_none(), "a step without a rest after the look before it");
-        let is_new = seen != self.seen || self.at == Tick::MIN;
-        if is_new || self.is_new {
-            // Some of the new IDs may have been taken after that clock was read.
-            self.changed = now;
-        }
         if now < self.at {
             // The clock has stepped back: the ticks that it read before say nothing now.
-            (self.due, self.passed, self.changed) = (Some(Tick::MIN), Tick::MIN, now);
-        } else if is_new {
-            if self.due.is_none() {
-                self.latest = if newest <= now { newest } else { self.at };
-            }
-            self.due = Some(self.due.map_or(self.at, |due| due.min(self.at)));
+            *self = Self { seen: self.seen, ..Self::new(self.margin) };
         }
-        (self.seen, self.is_new, self.at) = (seen, is_new, now);
-        let is_old = now.get().saturating_sub(self.looked.get()) >= FULL_LOOK;
-        match self.due {
-            None if !is_old => {
-                self.is_expensive = false;
-                self.sleep(self.interval())
+        let before = mem::replace(&mut self.at, now);
+        if self.seen == Some(seen) {
+            self.taken.get_or_insert(now);
+        } else {
+            if self.is_settled {
+                self.new = Some([before, newest.min(now)]);
             }
-            due => {
-                let readable = readable();
-                assert!(readable.below <= now, "rows below {:?} at {now:?}", readable.below);
-                self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, readable)
-            }
+            (self.seen, self.taken, self.is_settled) = (Some(seen), None, false);
         }
-    }
-
-    /// Looks, if that is due.
-    fn look(&mut self, due: Tick, newest: Tick, readable: Readable) -> Step {
-        let (is_all, below) = (due == Tick::MIN, readable.below);
-        self.is_expensive = readable.is_expensive;
-        let (due, latest) = (due.max(self.passed), due.max(self.latest));
-        if !is_all && below <= due && (readable.is_held || readable.is_expensive) {
-            if readable.is_held {
-                // What holds it back can have older IDs than those that are due.
-                self.due = Some(below);
-            }
-            return self.sleep(self.interval());
+        let is_all = self.looked.is_none_or(|looked| now.get() - looked.get() >= FULL_LOOK);
+        if self.is_settled && !is_all {
+            self.is_expensive = false;
+            return Step::Sleep(self.pause());
         }
-        if !is_all && below <= latest && !readable.is_held {
-            // It sleeps for this only once, since the clock may stand still.
-            if below > due {
-                self.latest = Tick::MIN;
+        let Readable { below, is_held, is_expensive } = readable();
+        assert!(below <= now, "rows below {below:?} at {now:?}");
+        self.is_expensive = is_expensive;
+        if !is_all && below <= self.passed {
+            return Step::Sleep(self.pause());
+        }
+        if let Some([first, latest]) = self.new.filter(|new| !is_all && below <= new[1] && !is_held) {
+            if below > first {
+                // It sleeps for this only once, since the clock may stand still.
+                self.new = None;
             }
-            let ticks = (latest.get().saturating_add(self.margin) + 1).saturating_sub(self.at.get());
-            return self.sleep(Duration::from_micros(ticks * Tick::MICROS).clamp(PAUSES[0], PAUSES[1]));
+            let ticks = (latest.get().saturating_add(self.margin) + 1).saturating_sub(now.get());
+            return Step::Sleep(Duration::from_micros(ticks * Tick::MICROS).clamp(PAUSES[0], PAUSES[1]));
         }
         let from = if is_all { Tick::MIN } else { self.passed };
-        assert!(is_all || from < below, "a look from {from:?} to {below:?}");
         if is_all {
-            (self.looked, self.vain) = (self.at, 0);
+            (self.looked, self.vain) = (Some(now), 0);
         } else {
             self.vain += 1;
         }
         self.passed = below.max(self.passed);
-        self.due = (readable.is_held || newest.min(self.changed) >= below).then_some(below);
-        self.latest = Tick::MIN;
-        self.look = Some(self.time);
-        assert!(self.passed <= self.at && self.looked <= self.at, "{self:?}");
+        self.is_settled = !is_held && (newest < below || self.taken.is_some_and(|taken| taken < below));
+        self.new = None;
         Step::Look(from, below)
-    }
-
-    fn sleep(&self, pause: Duration) -> Step {
-        match self.until.saturating_sub(self.time) {
-            Duration::ZERO => Step::End,
-            left => Step::Sleep(pause.min(left)),
-        }
     }
 
     /// The time between two steps: a tenth of the margin, but twice as long after each look in vain. Such a look was for
     /// IDs of other tables, of which many more can follow.
-    fn interval(&self) -> Duration {
+    pub fn pause(&self) -> Duration {
         if self.is_expensive {
             return EXPENSIVE_PAUSE;
         }
@@ -233,20 +174,16 @@ mod tests {
         Tick::new(number).unwrap()
     }
 
-    const fn millis(millis: u64) -> Duration {
-        Duration::from_millis(millis)
-    }
-
     fn readable(below: u64, is_held: bool) -> Readable {
         Readable { below: tick(below), is_held, is_expensive: false }
     }
 
-    /// A wait of an hour for rows of a second ago, on a clock of which so many ticks have passed.
+    /// A wait for rows of a second ago, on a clock of which so many ticks have passed.
     struct Wait(Watch);
 
     impl Wait {
         fn new() -> Self {
-            Self(Watch::new(250, Duration::from_secs(3600)))
+            Self(Watch::new(250))
         }
 
         /// One that has looked at tick 1000, when nothing was there.
@@ -256,20 +193,11 @@ mod tests {
             wait
         }
 
-        /// A step that is no pause.
         fn at(&mut self, now: u64, seen: u64, newest: u64, readable: Readable) -> Step {
-            let time = Duration::from_micros(now * Tick::MICROS);
-            match self.0.rest(time) {
-                Some(Step::Sleep(_)) => {
-                    self.0.pause = Duration::ZERO;
-                    self.0.step(tick(now), seen, tick(newest), || readable)
-                }
-                Some(step) => step,
-                None => self.0.step(tick(now), seen, tick(newest), || readable),
-            }
+            self.0.step(tick(now), seen, tick(newest), || readable)
         }
 
-        /// The same, while nothing is held back.
+        /// A step while nothing is held back.
         fn free(&mut self, now: u64, seen: u64, newest: u64) -> Step {
             self.at(now, seen, newest, readable(now - 250, false))
         }
@@ -321,11 +249,12 @@ mod tests {
     /// Its ID was taken before the step at 1050, and handed out after it.
     #[test]
     fn an_id_of_before_the_last_step() {
-        let mut wait = Wait(Watch::new(25, Duration::from_secs(3600)));
+        let mut wait = Wait(Watch::new(25));
         let mut at = |now, seen, newest, below| wait.at(now, seen, newest, readable(below, below < now - 25));
         assert_eq!(at(1000, 1, 500, 975), Step::Look(tick(0), tick(975)));
-        assert_eq!([at(1050, 1, 500, 1025), at(1060, 2, 1030, 1030)].map(sleeps), [10, 10]);
-        assert_eq!(at(1061, 2, 1030, 1036), Step::Look(tick(975), tick(1036)));
+        assert_eq!(sleeps(at(1050, 1, 500, 1025)), 10);
+        assert_eq!(at(1060, 2, 1030, 1030), Step::Look(tick(975), tick(1030)));
+        assert_eq!(at(1061, 2, 1030, 1036), Step::Look(tick(1030), tick(1036)));
     }
 
     #[test]
@@ -357,73 +286,31 @@ mod tests {
         assert_eq!(looks.collect::<Vec<_>>(), [1000, 2250, 3500]);
     }
 
-    /// The pauses, of a tenth of the margin at first.
+    /// The pauses, of a tenth of the margin at first. After five seconds it begins anew.
     #[test]
     fn looks_in_vain_slow_it_down() {
-        let mut watch = Watch::new(25, Duration::from_secs(3600));
-        let (mut time, mut pauses) = (millis(0), Vec::new());
-        for number in 1..130 {
-            let now = 1000 + time.as_millis() as u64 / 4;
-            match watch
-                .rest(time)
-                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || readable(now - 25, false)))
-            {
-                Step::Sleep(pause) => {
-                    time += pause;
-                    pauses.push(pause.as_millis());
-                }
-                // A look takes a millisecond.
-                Step::Look(..) => time += millis(1),
-                Step::End => panic!(),
-            }
+        let mut watch = Watch::new(25);
+        let (mut now, mut pauses) = (1000, Vec::new());
+        for number in 1..80 {
+            let pause = match watch.step(tick(now), number, tick(now), || readable(now - 25, false)) {
+                Step::Sleep(pause) => pause,
+                Step::Look(..) => watch.pause(),
+            };
+            now += pause.as_millis() as u64 / 4;
+            pauses.push(pause.as_millis());
         }
         assert_eq!(pauses[..6], [10, 20, 40, 80, 100, 100]);
-        // After five seconds it begins anew.
         assert!(pauses[6..].iter().filter(|pause| **pause == 10).count() == 1, "{pauses:?}");
-    }
-
-    /// Neither looks that take long nor IDs that come without end make it longer.
-    #[test]
-    fn it_ends_in_time() {
-        let mut watch = Watch::new(25, millis(1000));
-        let (mut time, mut looked, mut paused) = (millis(0), millis(0), millis(0));
-        for number in 1.. {
-            let now = 1000 + time.as_millis() as u64 / 4;
-            match watch
-                .rest(time)
-                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || readable(now - 25, false)))
-            {
-                Step::Sleep(pause) => (time, paused) = (time + pause, paused + pause),
-                Step::Look(..) => (time, looked) = (time + millis(150), looked + millis(150)),
-                Step::End => break,
-            }
-        }
-        assert!(time >= millis(1000) && time <= millis(1150), "{time:?}");
-        // It pauses as long as it looks.
-        assert!(looked <= paused + millis(150), "{looked:?} and {paused:?}");
-    }
-
-    #[test]
-    fn a_wait_of_no_time_looks_once() {
-        let mut watch = Watch::new(25, millis(0));
-        assert_eq!(watch.rest(millis(7)), None);
-        let step = watch.step(tick(1000), 1, tick(500), || readable(975, false));
-        assert_eq!(step, Step::Look(tick(0), tick(975)));
-        assert_eq!(watch.rest(millis(8)), Some(Step::End));
     }
 
     #[test]
     fn what_is_expensive_is_asked_for_once_a_second() {
-        let mut watch = Watch::new(25, Duration::from_secs(3600));
+        let mut watch = Watch::new(25);
         let expensive = |below| Readable { below: tick(below), is_held: below < 975, is_expensive: true };
-        for (millis, now, below) in [(0, 1000, 900), (1000, 1250, 900), (2000, 1500, 901)] {
-            assert_eq!(watch.rest(Duration::from_millis(millis)), None);
-            match watch.step(tick(now), 1, tick(500), || expensive(below)) {
-                Step::Look(..) => {
-                    assert_eq!(sleeps(watch.rest(Duration::from_millis(millis)).unwrap()), 1000)
-                }
-                step => assert_eq!(sleeps(step), 1000),
-            }
+        for (now, below) in [(1000, 900), (1250, 900), (1500, 901)] {
+            let step = watch.step(tick(now), 1, tick(500), || expensive(below));
+            assert!(matches!(step, Step::Look(..)) || sleeps(step) == 1000, "{step:?}");
+            assert_eq!(watch.pause(), EXPENSIVE_PAUSE);
         }
     }
 }

@@ -252,9 +252,6 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         open: impl FnOnce() -> Option<Tick>,
         prepared: impl FnOnce() -> (Option<Tick>, bool),
     ) -> Result<Step, Error> {
-        if let Some(step) = watch.rest(self.marks.host.monotonic()) {
-            return Ok(step);
-        }
         // In this order: an ID that `newest()` does not see here has the tick `now` or a later one.
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
         let (seen, newest) = self.shared().newest();

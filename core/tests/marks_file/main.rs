@@ -17,8 +17,6 @@ mod threads;
 #[cfg(not(loom))]
 mod waits;
 
-use std::time::Duration;
-
 use sno_core::{Step, Tick, Watch, server::Session};
 
 use server::Process;
@@ -30,14 +28,10 @@ fn step(
     held: impl FnOnce() -> Option<Tick>,
 ) -> Option<Tick> {
     match session.step(watch, held, || (None, false)).unwrap() {
-        Step::Look(_, below) => {
-            // The look takes no time.
-            watch.rest(Duration::from_secs(below.get()));
-            Some(below)
-        }
-        _ => None,
+        Step::Look(_, below) => Some(below),
+        Step::Sleep(_) => None,
     }
 }
 
-/// A wait without a margin and an end.
-const WATCH: Watch = Watch::new(0, Duration::MAX);
+/// A wait without a margin.
+const WATCH: Watch = Watch::new(0);

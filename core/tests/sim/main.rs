@@ -71,7 +71,6 @@ const EVENTS: &[&str] = &[
     "looks in vain",
     "steps without a look",
     "looks at all unread rows",
-    "waits that end in time",
     "rows of a clock that was ahead",
     "backward steps between two steps of a wait",
     "copies of a database",

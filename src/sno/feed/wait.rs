@@ -144,21 +144,27 @@ impl Wait {
         source: Option<Oid>,
         margin: u64,
     ) -> Option<bool> {
-        let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), self.until);
+        let mut watch = Watch::new(margin.div_ceil(Tick::MICROS));
         loop {
             // SAFETY: as above.
             unsafe {
-                match guard(|| step(&mut watch)) {
-                    Step::Sleep(pause) => self.sleep(fcinfo, pause),
+                let pause = match guard(|| step(&mut watch)) {
+                    Step::Sleep(pause) => pause,
                     Step::Look(from, below) => {
+                        let began = monotonic();
                         let look = look(name, source, self.left(), Some([first_id(from), first_id(below)]));
                         self.end_transaction(fcinfo);
                         if look.is_ready || look.pause.is_some() {
                             return look.is_ready.then_some(true);
                         }
+                        watch.pause().max(monotonic().saturating_sub(began))
                     }
-                    Step::End => return Some(false),
+                };
+                let left = self.left();
+                if left.is_zero() {
+                    return Some(false);
                 }
+                self.sleep(fcinfo, pause.min(left));
             }
         }
     }
