@@ -557,6 +557,10 @@ fn the_check_names_what_there_is_to_do_and_nothing_else() {
     assert_eq!(findings(&moving(&server, &["check", "--key", "comments"])), BTreeSet::new());
     let parcels = findings(&moving(&server, &["check", "--key", "parcels.id"]));
     assert!(parcels.contains("key without a default|parcels.id"), "{parcels:#?}");
+    // Whoever has not asked the check reads it, too.
+    let folder = server.socket_folder().join("steps");
+    let written = moving(&server, &["write", folder.to_str().unwrap(), "--key", "parcels.id"]);
+    assert!(written.contains("  key without a default: "), "{written}");
     server.run("CREATE TABLE items (id sno PRIMARY KEY); CREATE VIEW few AS TABLE items");
     let back = findings(&moving(&server, &["check", "--back"]));
     assert_eq!(back, ["uses keys|view public.few".to_owned()].into());
@@ -657,6 +661,12 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b () INHERITS (a)", &[], "inheritance public.b of public.a"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint DEFAULT 0 REFERENCES a)", &[],
      "default of a reference c.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a, n integer) PARTITION BY LIST (n);
+      CREATE TABLE c_1 PARTITION OF c DEFAULT; ALTER TABLE c_1 ALTER x SET DEFAULT 7", &[], "default of a reference c_1.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a); ALTER TABLE c DISABLE TRIGGER ALL", &[],
+     "foreign key c_x_fkey of public.c: has triggers that are disabled"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION sno_new() RETURNS sno LANGUAGE sql AS $$ SELECT public.sno_new(0) $$", &[],
+     "second function public.sno_new()"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a) PARTITION BY HASH (x)", &[],
      "partition key c.x"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY, n int); CREATE INDEX i ON a ((n + 1), id);

@@ -243,11 +243,11 @@ fn others(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model, 
     }
 }
 
-/// For people: each fact once.
-pub(super) fn report(model: &Model) -> String {
+/// For people: each fact of these kinds once, a line each.
+fn listed(model: &Model, kinds: &[Kind]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut groups: BTreeMap<(Kind, &str, &str), Vec<&str>> = BTreeMap::new();
-    for finding in &model.findings {
+    for finding in model.findings.iter().filter(|finding| kinds.contains(&finding.kind)) {
         groups.entry((finding.kind, &finding.what, &finding.action)).or_default().push(&finding.object);
     }
     let mut last = None;
@@ -264,6 +264,21 @@ pub(super) fn report(model: &Model) -> String {
         lines.push(format!("  {what}: {action}"));
         lines.extend(objects.iter().map(|object| format!("    {object}")));
     }
+    lines
+}
+
+fn text(lines: &[String]) -> String {
+    lines.iter().map(|line| one_line(line) + "\n").collect()
+}
+
+/// What a step does not do.
+pub(super) fn to_do(model: &Model) -> String {
+    text(&listed(model, &[Kind::ToDo]))
+}
+
+/// All of it, and which keys move.
+pub(super) fn report(model: &Model) -> String {
+    let mut lines = listed(model, &[Kind::Refused, Kind::ToDo, Kind::Note]);
     lines.push("These keys move, with what refers to them:".to_owned());
     for (n, key) in model.columns.iter().enumerate().filter(|(_, moved)| moved.is_key) {
         let references: Vec<_> = model
@@ -282,7 +297,7 @@ pub(super) fn report(model: &Model) -> String {
             references.join(", ")
         ));
     }
-    let mut text: String = lines.iter().map(|line| one_line(line) + "\n").collect();
+    let mut text = text(&lines);
     text.push_str(
         "Not seen: statements of the application; IDs in JSON and text, on subscribers, in queues and caches;\n\
          constants, as in CHECK (id <> 1); what functions build with EXECUTE; references whose names say nothing,\n\

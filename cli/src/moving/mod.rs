@@ -164,12 +164,14 @@ pub fn run(what: &Move, out: &mut impl Write) -> Result<bool, Failure> {
         }
         Action::Write { folder, wishes } => {
             let steps = session.steps(wishes)?;
+            out.write_all(session.to_do.as_bytes())?;
             write_files(folder, &steps, &session.head)?;
             writeln!(out, "{} files are written into {}", steps.len(), folder.display())?;
         }
         Action::Run { step: StepName::Columns, wishes } => {
             let steps = session.steps(wishes)?;
             let first = steps.iter().find(|step| step.name == "columns");
+            out.write_all(session.to_do.as_bytes())?;
             session.run(&first.ok_or_else(|| session.under_way())?.pieces)?;
             writeln!(out, "done; next: sno move run fill")?;
         }
@@ -212,6 +214,8 @@ struct Session {
     client: Client,
     config: Config,
     head: String,
+    /// What is for the DBA to do, before a new move.
+    to_do: String,
 }
 
 /// Of each session, line by line. What the server deparses in one of them is run in another: both have to read
@@ -243,7 +247,7 @@ impl Session {
     fn open(mut config: Config) -> Result<Self, Failure> {
         config.notice_callback(|notice| tell(notice.message()));
         let client = connect::connect(&config)?;
-        Ok(Self { client, config, head: String::new() })
+        Ok(Self { client, config, head: String::new(), to_do: String::new() })
     }
 
     fn model(&mut self, wishes: &Wishes) -> Result<Model, Failure> {
@@ -286,6 +290,7 @@ impl Session {
             let lines = refusals.iter().map(|f| format!("{} {}: {}", f.what, f.object, f.action));
             return Err(lines.fold(head, Failure::and));
         }
+        self.to_do = check::to_do(&model);
         for key in model.keys().filter(|key| model.table(key).relation.kind == "p") {
             self.is_unique(&model, key)?;
         }

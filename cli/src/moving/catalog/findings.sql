@@ -191,7 +191,7 @@ FROM moved WHERE attgenerated <> '' AND NOT relispartition
 UNION ALL SELECT 0, 'default of a reference', name,
     'is an old key: DROP DEFAULT first, and set another one after the switch'
 FROM moved JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-WHERE NOT is_key AND attgenerated = '' AND NOT relispartition AND pg_get_expr(adbin, adrelid) !~ '^(NULL|''{}'')'
+WHERE NOT is_key AND attgenerated = '' AND pg_get_expr(adbin, adrelid) !~ '^(NULL|''{}'')'
 UNION ALL SELECT 1, 'column that a trigger fills', format('%s on %s', tgname, shown),
     'has the old keys until its row is written again: UPDATE all rows after the switch'
 FROM part JOIN pg_trigger ON tgrelid = part.oid WHERE tgname = 'zz_generated' AND tgparentid = 0
@@ -225,6 +225,10 @@ UNION ALL SELECT 0, 'foreign key by an index with an ID', format('%s of %s', con
     'refers to a unique constraint that is made again, since it has the ID in INCLUDE: drop one of them first'
 FROM pg_constraint JOIN index ON indexrelid = conindid WHERE pg_constraint.contype = 'f' AND conparentid = 0
     AND pg_constraint.oid <> ALL ($6)
+UNION ALL SELECT DISTINCT 0, 'foreign key', format('%s of %s', conname, conrelid::regclass),
+    'has triggers that are disabled or fire always, which is not kept: ALTER TABLE ... ENABLE TRIGGER ALL first'
+FROM pg_constraint k JOIN moved ON attrelid = conrelid AND attnum = ANY (conkey)
+JOIN pg_trigger ON tgconstraint = k.oid WHERE contype = 'f' AND tgenabled <> 'O'
 UNION ALL SELECT 1, 'deferred foreign key', shown,
     'a row before the row that it refers to gets no ID: change such statements first'
 FROM key WHERE condeferrable
@@ -232,6 +236,10 @@ UNION ALL SELECT 0, 'foreign key', shown, 'is of a kind that no step knows: drop
 FROM key WHERE pg_get_constraintdef(oid) ~ ' PERIOD | NOT ENFORCED'
 
 -- Of functions.
+UNION ALL SELECT 0, 'second function', p.oid::regprocedure::text,
+    'makes a call of that of the extension ambiguous: DROP it first, and REVOKE CREATE ON SCHEMA from its owner'
+FROM pg_proc p JOIN pg_extension ON extname = 'sno' AND extnamespace = pronamespace WHERE proname = 'sno_new'
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
 UNION ALL SELECT 1, 'function', shown, 'names what moves: read it, change it if it has the old type, and call it'
 FROM function WHERE names
 UNION ALL SELECT 1, 'function by its type', shown,
