@@ -2,7 +2,7 @@
 //! after.
 
 use super::model::{Model, Moved};
-use super::sql::{Body, Ident, Literal, Sql, join, sql};
+use super::sql::{Body, Expression, Ident, Literal, Sql, join, sql};
 use super::values::{Of, comma};
 
 /// What a verification is made before: what would be lost then is named.
@@ -105,25 +105,67 @@ impl Model {
     pub(super) fn verified(&self, before: Before) -> Sql {
         let mut counts: Vec<Sql> =
             self.columns.iter().flat_map(|moved| self.compared(moved, before)).collect();
-        if before != Before::Switch {
-            // A function that was changed after the switch would come back as it was, too.
-            let others = match before {
-                Before::Undo => "property NOT SIMILAR TO 'until the switch, (column|what) %'",
-                _ => "property NOT LIKE 'until the switch%'",
-            };
-            let lost = sql!(
-                "{} b WHERE {} AND NOT EXISTS (SELECT FROM {} a
-        WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
-                sql!("(SELECT *, {} AS plain FROM {})", PLAIN, self.own("sno_move_before")),
-                others,
-                self.own("sno_move_state"),
-                sql!("{}", PLAIN)
-            );
-            counts.push(sql!(
-                "SELECT string_agg(format('%s: %s', object, property), E'\\n'), count(*) FROM {}",
-                lost
-            ));
+        if before == Before::End {
+            counts.extend(self.led_elsewhere());
+            counts.push(self.lost(before));
         }
+        self.fails(&counts, before)
+    }
+
+    /// Fails if the undo of the switch would give something back: under its locks, so that nobody takes something away
+    /// after that.
+    pub(super) fn nothing_given_back(&self) -> Sql {
+        self.fails(&[self.lost(Before::Undo)], Before::Undo)
+    }
+
+    /// What hung on the tables before the switch, and does not hang there as it did.
+    fn lost(&self, before: Before) -> Sql {
+        // A function that was changed after the switch would come back as it was, too.
+        let others = match before {
+            Before::Undo => "property NOT SIMILAR TO 'until the switch, (column|what) %'",
+            _ => "property NOT LIKE 'until the switch%'",
+        };
+        sql!(
+            "SELECT string_agg(format('%s: %s', object, property), E'\\n'), count(*) FROM
+        (SELECT *, {} AS plain FROM {}) b WHERE {} AND NOT EXISTS (SELECT FROM {} a
+        WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
+            PLAIN,
+            self.own("sno_move_before"),
+            others,
+            self.own("sno_move_state"),
+            PLAIN
+        )
+    }
+
+    /// After the switch, references whose old values lead to other rows: others can have replaced a row while the switch
+    /// verified.
+    fn led_elsewhere(&self) -> Vec<Sql> {
+        // A new value that was computed, is not for rows that are written after the switch.
+        let mut exchanged = Self { value: None, ..self.clone() };
+        for moved in &mut exchanged.columns {
+            moved.new = std::mem::replace(&mut moved.column.name, moved.old.clone());
+        }
+        let references =
+            exchanged.columns.iter().filter(|moved| !(moved.is_key || moved.column.is_generated));
+        references
+            .map(|moved| {
+                let value = exchanged.value(moved, Of::Table, false);
+                let what = "references to another row than the old ones";
+                self.valued((moved, &moved.new), what, &value, differs(moved, true, &moved.new, &moved.new))
+            })
+            .collect()
+    }
+
+    /// How many rows have a value `v.v` for which this is true.
+    fn valued(&self, (moved, own): (&Moved, &Ident), what: &str, value: &Expression, condition: Sql) -> Sql {
+        let table = self.table_name(moved);
+        let what = Literal(format!("{table}.{own}, {what}"));
+        let from = sql!("{} t CROSS JOIN LATERAL (SELECT {} AS v OFFSET 0) v", table, value);
+        sql!("SELECT {}, count(*) FROM {} WHERE {}", what, from, condition)
+    }
+
+    /// Fails if one of these is not 0.
+    fn fails(&self, counts: &[Sql], before: Before) -> Sql {
         let hint = match before {
             Before::Switch => {
                 "Run the steps fill and verify again; a reference to a row that is gone is to be deleted or set \
@@ -142,7 +184,8 @@ impl Model {
         sql!(
             "DO {};",
             Body(sql!(
-                "DECLARE
+                "#variable_conflict use_column
+DECLARE
     found text;
 BEGIN
     SELECT string_agg(format('%s: %s', what, n), E'\\n') INTO found FROM (
@@ -188,27 +231,11 @@ END",
             .chain(computed)
             .collect();
         }
-        let valued = |text, condition: Sql| {
-            let from = sql!("{} t CROSS JOIN LATERAL (SELECT {} AS v OFFSET 0) v", table, value);
-            sql!("SELECT {}, count(*) FROM {} WHERE {}", what(text), from, condition)
-        };
+        let valued = |text, condition: Sql| self.valued((moved, own), text, &value, condition);
         if column.is_generated {
             return vec![valued("values that differ", sql!("t.{} IS DISTINCT FROM v.v", target))];
         }
         let mut all = vec![valued("references to another row", differs(moved, after, own, target))];
-        let became_null = sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new);
-        if self.dangling_to_null && after && !column.is_array {
-            // It is not gone, whatever was said.
-            let there = moved.lookups.iter().filter(|lookup| lookup.condition.is_none()).map(|lookup| {
-                let key = &self.columns[lookup.key];
-                sql!("EXISTS (SELECT FROM {} k WHERE k.{} = t.{})", self.table_name(key), key.old, old)
-            });
-            let there = join(there, " OR ");
-            if !there.is_empty() {
-                let text = "references that are NULL, to rows that are there";
-                all.push(rows(text, sql!("{} AND ({})", became_null, there)));
-            }
-        }
         if !self.dangling_to_null {
             // The undo takes the new values away, all others the old ones.
             let (old, new) = if before == Before::Undo { (new, old) } else { (old, new) };

@@ -286,17 +286,15 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             )
         } else if self.counts() {
             sql!(
-                "UPDATE {} t SET {} = n.sno_move_number FROM (SELECT {}, nextval({}) AS sno_move_number FROM
-        (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x) n WHERE n.{} = t.{}{}",
+                "UPDATE {} t SET {} = n.number FROM (SELECT x.key, nextval({}) FROM
+        (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x(key)) n(key, number) WHERE n.key = t.{}{}",
                 table,
                 new,
-                id,
                 self.sequence(key, "_first_seq").literal(),
                 id,
                 table,
                 range,
                 new,
-                id,
                 id,
                 id,
                 path,
@@ -542,7 +540,7 @@ fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql, path: &Option
     let hint = Literal(hint.to_owned());
     let body = Sql::new(
         include_str!("steps/of_one_time.sql"),
-        &[table, new, value, id, id, id, new, id, table, new, path, &hint],
+        &[table, new, value, id, id, new, id, table, new, path, &hint],
     );
     sql!("DO {};", Body(body))
 }

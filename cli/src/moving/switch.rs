@@ -130,6 +130,8 @@ impl Model {
         let switch = self.transaction(all).after(self.verified(Before::Switch));
         pieces.push(switch.unless(self.is_switched()));
         pieces.extend(self.later());
+        // Without a lock, the first verification has not seen what others did until the switch.
+        pieces.push(Piece::plain(self.verified(Before::End)));
         self.step("switch", pieces)
     }
 
@@ -220,7 +222,7 @@ impl Model {
     }
 
     pub(super) fn undo_switch_step(&self) -> Step {
-        let mut all = vec![sql!("SET LOCAL check_function_bodies = off;")];
+        let mut all = vec![sql!("SET LOCAL check_function_bodies = off;"), self.nothing_given_back()];
         all.extend(self.drops(true));
         for n in 0..self.tables.len() {
             let kinds = [Trigger::Moved, Trigger::Generated].into_iter();

@@ -10,7 +10,7 @@ use super::{Life, STEPS, differs, dump, live, moving, nothing_is_left, take, try
 
 /// What is made after step 1, how it goes again, and what the switch says of it.
 #[rustfmt::skip]
-const CHANGES: [(&str, &str, &str); 9] = [
+const CHANGES: [(&str, &str, &str); 11] = [
     ("CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'new ' || $1.id; END",
      "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
      "function item_name: until the switch, definition"),
@@ -24,6 +24,10 @@ const CHANGES: [(&str, &str, &str); 9] = [
     ("ALTER TABLE items ADD more text", "ALTER TABLE items DROP more", "column more"),
     ("CREATE POLICY later ON others USING (n IN (SELECT id FROM items))", "DROP POLICY later ON others",
      "until the switch, what uses id"),
+    // What is made again would have more rights than before.
+    ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO pg_monitor", "ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM pg_monitor",
+     "until the switch, default privileges"),
+    ("ALTER TABLE notes DISABLE TRIGGER ALL", "ALTER TABLE notes ENABLE TRIGGER ALL", "constraint notes_item_fkey"),
 ];
 
 /// Until a step waits for the lock of a table.
@@ -150,6 +154,53 @@ fn a_switch_that_waits_verifies_again() {
         assert!(failed.contains("notes.item, references to another row: 1"), "{failed}");
     });
     live(&server, &[("", "run fill; run switch; run end", "")]);
+}
+
+/// A condition of a reference that waits while a test has the lock 7: what others do then, a verification does not see.
+const WAITS: &str = "CREATE FUNCTION waits() RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN true; END $$";
+
+/// What a step says when this happens while it verifies.
+fn meanwhile(server: &Server, words: &[&str], sql: &str) -> Result<String, String> {
+    let mut other = server.connect();
+    other.run("SELECT pg_advisory_lock(7)");
+    thread::scope(|scope| {
+        let step = scope.spawn(|| try_moving(server, "postgres", words));
+        let waits =
+            "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted";
+        wait_until("a verification", || server.connect().one(waits));
+        server.run(sql);
+        other.run("SELECT pg_advisory_unlock(7)");
+        step.join().unwrap()
+    })
+}
+
+#[test]
+fn what_changes_while_a_step_verifies_is_not_lost() {
+    let server = Server::builder().start();
+    server.run(&format!(
+        "{WAITS}; CREATE ROLE reader; CREATE TABLE items (id bigserial PRIMARY KEY, name text); INSERT INTO items (name) VALUES ('a');
+         CREATE VIEW v AS TABLE items; GRANT SELECT ON v TO reader; CREATE TABLE notes (item bigint); INSERT INTO notes VALUES (1)"
+    ));
+    moving(&server, &["run", "columns", "--no-map", "--reference", "notes.item items.id public.waits()"]);
+    live(&server, &[("", "run fill; run indexes", "")]);
+    let is_right = || {
+        let found = "SELECT count(*) FROM notes JOIN items ON id = item";
+        assert_eq!(text(&mut server.connect(), found), "1");
+    };
+    // What refers to the row has the ID of the one before.
+    let replace = "DELETE FROM items; INSERT INTO items VALUES (1, 'b')";
+    let failed = meanwhile(&server, &["run", "switch"], replace).unwrap_err();
+    let why = "notes.item, references to another row than the old ones: 1";
+    assert!(failed.contains(why), "{failed}");
+    live(&server, &[("", "run end", why), ("", "undo", "")]);
+    is_right();
+    live(&server, &[("", "run fill; run indexes; run switch", "")]);
+    is_right();
+    let failed = meanwhile(&server, &["undo"], "REVOKE SELECT ON v FROM reader").unwrap_err();
+    assert!(failed.contains("public.v: rights of reader"), "{failed}");
+    live(&server, &[("GRANT SELECT ON v TO reader", "run end", "")]);
+    is_right();
 }
 
 /// Names that the steps would take for themselves.
@@ -288,6 +339,12 @@ const LIVES: &[(Life, &str)] = &[
     // Columns with names that a step has, in an expression that the DBA names.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, before timestamptz); INSERT INTO items (before) VALUES ('2024-01-01Z'), ('2024-01-01Z')",
          "run columns --time items\tbefore; run fill; verify", "")], "count(*) = 2 FROM items WHERE sno_time(sno) < '2024-01-02Z'"),
+    // Columns with names that PL/pgSQL, or a step, has for something else.
+    (&[("CREATE TABLE items (found bigserial PRIMARY KEY, created_at timestamptz DEFAULT '2024-01-01Z');
+         CREATE TABLE others (row_number bigserial PRIMARY KEY, created_at timestamptz DEFAULT '2024-01-01Z', found bigint REFERENCES items);
+         INSERT INTO items SELECT FROM generate_series(1, 9); INSERT INTO others (found) SELECT found FROM items",
+         "run columns --key items.found --key others.row_number; run fill; run indexes; run switch; run end", "")],
+     "count(DISTINCT row_number) = 9 FROM others JOIN items USING (found)"),
     // What others make does not look like a move of one's own, and is not called.
     (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
          CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);
@@ -568,7 +625,7 @@ fn a_reference_to_a_later_row_is_found_again() {
         "ALTER TABLE nodes DISABLE TRIGGER zz_moved; UPDATE nodes SET parent = NULL WHERE name = 'first';
          ALTER TABLE nodes ENABLE TRIGGER zz_moved",
     );
-    live(&server, &[("", "run end", "references that are NULL, to rows that are there: 1")]);
+    live(&server, &[("", "run end", "references to another row than the old ones: 1")]);
     server.run("UPDATE nodes SET old_parent = NULL WHERE name = 'first'");
     insert("fifth", "9q7k4op826n2g224", "9q7k4op826n2g225");
     take(&server, "end", &[]);

@@ -7,8 +7,8 @@ BEGIN
     LOOP
         SET LOCAL lock_timeout = '500ms';
         UPDATE {} t SET {} = {} WHERE t.{} IN (
-            SELECT s.{} FROM (SELECT d.{}, row_number() OVER (PARTITION BY d.{} ORDER BY d.{}) FROM {} d
-                WHERE d.{} IS NOT NULL) s WHERE row_number > 1){};
+            SELECT s.key FROM (SELECT d.{}, row_number() OVER (PARTITION BY d.{} ORDER BY d.{}) FROM {} d
+                WHERE d.{} IS NOT NULL) s(key, number) WHERE s.number > 1){};
         GET DIAGNOSTICS changed = ROW_COUNT;
         SET CONSTRAINTS ALL IMMEDIATE;
         COMMIT;

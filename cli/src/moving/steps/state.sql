@@ -17,7 +17,8 @@ UNION ALL SELECT n, format('rights of %s on %I', CASE grantee WHEN 0 THEN 'PUBLI
 UNION ALL SELECT n, 'comment', obj_description(r.oid, 'pg_class') FROM r
 UNION ALL SELECT n, 'comment on ' || attname, col_description(attrelid, attnum) FROM a
 UNION ALL SELECT n, 'constraint ' || conname, regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$',
-    '') || coalesce(obj_description(k.oid, 'pg_constraint'), '')
+    '') || coalesce(obj_description(k.oid, 'pg_constraint'), '') || ARRAY(SELECT tgenabled FROM pg_trigger
+    WHERE tgconstraint = k.oid AND tgenabled <> 'O')::text
           FROM r JOIN pg_constraint k ON conrelid = r.oid WHERE contype <> 'n' AND conparentid = 0
               AND conname <> ALL (ARRAY[{}]::name[])
 UNION ALL SELECT n, 'index ' || i.relname, concat(pg_get_indexdef(indexrelid), indisclustered, indisreplident,
@@ -45,7 +46,10 @@ UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws('
     obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
           FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{}]::text[])
     GROUP BY proname
--- Only compared until the switch, which changes them.
+-- Only compared until the switch, which changes them, or is given rights by them.
+UNION ALL SELECT current_user, 'until the switch, default privileges', string_agg(format('%s %s %s', defaclnamespace,
+    defaclobjtype, defaclacl), ', ' ORDER BY defaclnamespace, defaclobjtype)
+    FROM pg_default_acl WHERE pg_get_userbyid(defaclrole) = current_user
 UNION ALL SELECT n, 'until the switch, column ' || attname, concat_ws(', ', format_type(atttypid, atttypmod),
     attidentity, attgenerated, (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = attrelid
     AND adnum = attnum)) FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
