@@ -47,7 +47,6 @@ fn bit(relation: Oid) -> (&'static Cell<u64>, u64) {
 ///
 /// # Safety
 /// As for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn follow(relation: Oid, function: Oid) {
     let (cell, bit) = bit(relation);
     cell.set(cell.get() | bit);
@@ -67,7 +66,6 @@ unsafe extern "C-unwind" fn subscription_changed(_: Datum, _: c_int, _: u32) {
     CHANGES.set(CHANGES.get() + 1);
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe extern "C-unwind" fn relation_changed(_: Datum, relation: Oid) {
     CHANGES.set(CHANGES.get() + 1);
     let (cell, bit) = bit(relation);

@@ -17,7 +17,7 @@ use crate::{
         raw, spi,
         versions::SET_EXPRESSION,
     },
-    sno::feed::query::query,
+    sno::feed::query::{Sees, query},
 };
 
 functions! {
@@ -33,13 +33,12 @@ const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_
 /// added.
 type Altered = (Oid, Option<Oid>, Option<i16>);
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with this result. No frame has anything to drop.
     unsafe {
         raw::InitMaterializedSRF(fcinfo, 0);
         spi::connect();
-        let commands = query(COMMANDS, [], true);
+        let commands = query(COMMANDS, [], Sees::Now);
         for number in 0..commands.count {
             let Some(command) = commands.row(number).value(1) else { continue };
             let Some((table, child, added)) = of_command(&*command.cast_mut_ptr()) else { continue };
@@ -53,7 +52,6 @@ unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
 
 /// # Safety
 /// A command of PostgreSQL's, and as for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
     // SAFETY: as promised by the caller: the type says which part of the union there is, and the tags of nodes what they are.
     unsafe {

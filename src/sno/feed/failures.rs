@@ -19,7 +19,10 @@ use crate::{
         fmgr::{functions, optional, put_row},
         raw, spi,
     },
-    sno::feed::ledger::{Feed, as_owner, is_usable, null_argument, oid},
+    sno::feed::{
+        ledger::{Feed, as_owner, is_usable, null_argument, oid},
+        query::Sees,
+    },
 };
 
 functions! {
@@ -66,11 +69,11 @@ impl Failure {
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
-    pub(super) unsafe fn find(feed: Feed, is_fresh: bool) -> Option<Self> {
+    pub(super) unsafe fn find(feed: Feed, sees: Sees) -> Option<Self> {
         // SAFETY: as promised by the caller. The columns of FIND, none of which is null.
         unsafe {
             feed.careful_until()?;
-            let rows = as_owner(FIND, feed.names(), is_fresh);
+            let rows = as_owner(FIND, feed.names(), sees);
             if rows.count == 0 {
                 return None;
             }
@@ -92,7 +95,6 @@ impl Failure {
 
 /// How often the row has failed by itself; 0 if that is not counted, since several rows have failed, or a row before it fails, or another
 /// consumer has passed it. A consumer that reports a failure during the pause had got the row before: that is the same attempt.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
@@ -119,9 +121,9 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let [name, owner] = feed.names();
         let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
         let mut attempts = 0;
-        if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
+        if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], Sees::Now).count > 0 {
             // It is locked now.
-            let known = Failure::find(Feed::find(name.1, Some(feed.source), true), true);
+            let known = Failure::find(Feed::find(name.1, Some(feed.source), Sees::Now), Sees::Now);
             let same = known.filter(|known| known.id == first);
             if let Some(same) = same.filter(|same| same.attempts > 0 && same.pause().is_some()) {
                 attempts = if first == last { same.attempts } else { 0 };
@@ -139,7 +141,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
                     (pg_sys::TIMESTAMPTZOID, Some(retry_at.into())),
                     (pg_sys::TEXTOID, error),
                 ];
-                as_owner(STORE, params, true);
+                as_owner(STORE, params, Sees::Now);
             }
         }
         spi::finish();
@@ -162,13 +164,12 @@ fn check(first: Sno, last: Sno, pause: Option<i64>) -> Result<(), Error> {
 }
 
 /// What has failed, with the last error for who may use the feed: it can have values of the row.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with this result. No frame has anything to drop.
     unsafe {
         raw::InitMaterializedSRF(fcinfo, 0);
         spi::connect();
-        let rows = as_owner(LIST, [], true);
+        let rows = as_owner(LIST, [], Sees::Now);
         for number in 0..rows.count {
             let row = rows.row(number);
             let mut columns = [1, 2, 3, 4, 5, 6, 7].map(|column| row.value(column));

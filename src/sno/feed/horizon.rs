@@ -17,7 +17,7 @@ use crate::{
         feed::{
             horizon_kind::{HorizonKind, horizon_kind},
             ledger::{Feed, text},
-            query::query,
+            query::{Sees, query},
         },
         horizon::reader::{self, first_id, goes_on_after},
     },
@@ -92,7 +92,6 @@ impl Feed {
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn horizon(self, kind: HorizonKind, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -151,7 +150,7 @@ impl Feed {
             }
             let known = (pg_sys::TEXTOID, self.servers);
             let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
-            let row = query(HORIZON_OF_SCOPE, params, true).row(0);
+            let row = query(HORIZON_OF_SCOPE, params, Sees::Now).row(0);
             let least = row.value(2).map_or(Sno::MIN, |least| Sno::from_datum(least));
             let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
             let horizon = Sno::from_datum(horizon);

@@ -7,7 +7,10 @@ use pgrx::pg_sys::{self, Datum, NameData, Oid};
 
 use crate::{
     pg::backend_local::BackendLocal,
-    sno::feed::{catalogs::changes, query::query},
+    sno::feed::{
+        catalogs::changes,
+        query::{Sees, query},
+    },
 };
 
 /// Whose horizon it is.
@@ -32,7 +35,6 @@ static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`, and the margin an interval.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn horizon_kind(source: Oid, key: Datum, margin: Option<Datum>) -> HorizonKind {
     // SAFETY: as promised by the caller.
     unsafe {
@@ -47,7 +49,8 @@ pub(super) unsafe fn horizon_kind(source: Oid, key: Datum, margin: Option<Datum>
                 (pg_sys::NAMEOID, Some(key)),
                 (pg_sys::INTERVALOID, margin),
             ];
-            let kind = query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, true).row(0).value(1);
+            let kind =
+                query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, Sees::Now).row(0).value(1);
             match kind.map(|kind| kind.value() as u8) {
                 Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
                 Some(b's') => return HorizonKind::Scope,

@@ -29,7 +29,7 @@ use crate::{
     sno::{
         feed::{
             newest,
-            query::{Row, Rows, query},
+            query::{Row, Rows, Sees, query},
         },
         horizon::reader::{goes_on_after, lowered},
     },
@@ -126,22 +126,20 @@ pub(super) enum Meaning {
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. A statement on the tables of the ledger, which calls nothing of a user's.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn as_owner<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
-    is_fresh: bool,
+    sees: Sees,
 ) -> Rows {
     // SAFETY: as promised by the caller.
     unsafe {
         let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
         let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
-        as_role(owner_of(table), || query(text, params, is_fresh))
+        as_role(owner_of(table), || query(text, params, sees))
     }
 }
 
 /// The right by which a role may use the feed of an owner, if any. `owner_of_extension` is given once no other right was found.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Option<Oid>) -> Option<Right> {
     // SAFETY: a name, and look-ups by it.
     unsafe {
@@ -161,7 +159,6 @@ unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Opti
 }
 
 /// Whether a role is a member of the owner of a feed, and not only a superuser.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn is_member(role: Oid, owner: Datum) -> bool {
     // SAFETY: a name, and look-ups by it.
     unsafe {
@@ -174,7 +171,6 @@ unsafe fn is_member(role: Oid, owner: Datum) -> bool {
 ///
 /// # Safety
 /// As for [`Feed::find`]. A name.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn is_usable(owner: Datum, source: Oid) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
@@ -187,7 +183,7 @@ pub(super) unsafe fn is_usable(owner: Datum, source: Oid) -> bool {
 unsafe fn owner_of_extension() -> Oid {
     // SAFETY: as for `query`.
     unsafe {
-        let rows = query(OWNER_OF_EXTENSION, [], true);
+        let rows = query(OWNER_OF_EXTENSION, [], Sees::Now);
         if rows.count > 0 { rows.row(0).value(1).map_or(Oid::INVALID, oid) } else { Oid::INVALID }
     }
 }
@@ -213,13 +209,12 @@ impl Meaning {
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`]. A text and a name.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    pub(super) unsafe fn of(name: Datum, source: Option<Oid>, owner: Option<Datum>, is_fresh: bool) -> Self {
+    pub(super) unsafe fn of(name: Datum, source: Option<Oid>, owner: Option<Datum>, sees: Sees) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
             let role = raw::GetUserId();
             let mut extension = None;
-            let rows = newest::rows(name, is_fresh);
+            let rows = newest::rows(name, sees);
             loop {
                 let (mut best, mut found) = (None, Self::None);
                 for row in rows.clone() {
@@ -267,7 +262,8 @@ impl Feed {
         unsafe {
             let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
             let source_name = row.value(4);
-            let by_name = || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
+            let by_name =
+                || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
             Self {
                 name,
                 owner: value(newest::OWNER.into()),
@@ -295,11 +291,11 @@ impl Feed {
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`]. The name is a text.
-    pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, is_fresh: bool) -> Self {
+    pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, sees: Sees) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
             let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
-            match Meaning::of(name, source, None, is_fresh) {
+            match Meaning::of(name, source, None, sees) {
                 Meaning::One(feed) => feed,
                 Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
                 Meaning::Others(owner) => guard(|| Err(of_others(name, owner))),
@@ -315,7 +311,7 @@ impl Feed {
     /// As for [`Feed::find`].
     pub(super) unsafe fn find_of_rows(name: Option<Datum>, source: Option<Oid>) -> Self {
         // SAFETY: as promised by the caller.
-        let feed = unsafe { Self::find(name, source, true) };
+        let feed = unsafe { Self::find(name, source, Sees::Now) };
         if let (None, Some(other)) = (source, feed.other) {
             // SAFETY: no frame has anything to drop.
             unsafe { guard(|| -> Result<(), Error> { Err(several(feed.name, feed.owner, other)) }) };
@@ -330,11 +326,10 @@ impl Feed {
     ///
     /// # Safety
     /// As for [`Feed::find`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
-            let feed = Self::find(name, source, true);
+            let feed = Self::find(name, source, Sees::Now);
             let owner = owner_of(feed.source);
             let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
             if source.is_none()
@@ -382,8 +377,8 @@ impl Feed {
     unsafe fn execute<const N: usize>(&mut self, text: &CStr, params: [(Oid, Option<Datum>); N]) -> bool {
         // SAFETY: as for `lock`. One of the parameters points to the place.
         unsafe {
-            as_owner(text, params, true).count > 0
-                || self.has_other_version() && as_owner(text, params, true).count > 0
+            as_owner(text, params, Sees::Now).count > 0
+                || self.has_other_version() && as_owner(text, params, Sees::Now).count > 0
         }
     }
 
@@ -394,7 +389,7 @@ impl Feed {
             let is_it = |row: &Row| {
                 row.value(newest::OWNER.into()).is_some_and(|owner| is_same_name(owner, self.owner))
             };
-            let Some(row) = newest::rows(self.name, true).find(is_it) else { return false };
+            let Some(row) = newest::rows(self.name, Sees::Now).find(is_it) else { return false };
             let before = mem::replace(&mut self.place, row.place());
             raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0
         }
@@ -444,7 +439,6 @@ impl Feed {
 
     /// # Safety
     /// As for [`Feed::lock`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn go_to(mut self, mut last: Sno, is_right_way: bool) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -484,7 +478,7 @@ impl Feed {
     /// As for [`Feed::lock`].
     pub(super) unsafe fn forget_failures(self) {
         // SAFETY: as promised by the caller.
-        unsafe { as_owner(FORGET_FAILURES, self.names(), true) };
+        unsafe { as_owner(FORGET_FAILURES, self.names(), Sees::Now) };
     }
 }
 

@@ -32,7 +32,7 @@ use crate::{
     sno::feed::{
         ledger::{Feed, oid, text},
         plans::{plan, writes_alone},
-        query::query,
+        query::{Sees, query},
     },
 };
 
@@ -60,7 +60,6 @@ struct Logged {
 
 /// # Safety
 /// A call by PostgreSQL.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn log_changes(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: a call of a trigger has its data. No frame has anything to drop.
     unsafe {
@@ -80,7 +79,7 @@ unsafe fn log_changes(fcinfo: FunctionCallInfo) -> Datum {
                 let regclass = |relation: Oid| (pg_sys::REGCLASSOID, Some(Datum::from(relation)));
                 let params = [regclass((*data.tg_relation).rd_id), regclass(logged.log)];
                 as_role(logged.owner, || {
-                    query(c"SELECT sno_internal.log_truncated($1, $2)", params, true);
+                    query(c"SELECT sno_internal.log_truncated($1, $2)", params, Sees::Now);
                 });
             }
             pg_sys::TRIGGER_EVENT_UPDATE => {
@@ -117,7 +116,6 @@ fn trigger_data<'a>(fcinfo: FunctionCallInfo) -> Result<&'a TriggerData, Error> 
 }
 
 /// The relation that a condition of a trigger or a constraint names first.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn named(condition: *const c_char) -> Oid {
     // SAFETY: PostgreSQL's text of an expression, whose nodes have the types that their tags say.
     unsafe {
@@ -142,7 +140,6 @@ unsafe fn named(condition: *const c_char) -> Oid {
 impl Logged {
     /// # Safety
     /// A trigger's call, and as for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn of(data: &TriggerData) -> Self {
         // SAFETY: as promised by the caller. The locks are released with the transaction, as those of a query.
         unsafe {
@@ -208,7 +205,6 @@ impl Logged {
     }
 
     /// Writes the key of a row into the log.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn log(&self, table: Relation, row: HeapTuple) {
         // SAFETY: a row of the table.
         unsafe {
@@ -241,7 +237,6 @@ impl Logged {
     }
 
     /// Whether two rows have the same key: the same bytes, since operators of others' types would be theirs.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn is_same(&self, table: Relation, a: HeapTuple, b: HeapTuple) -> bool {
         // SAFETY: rows of the table.
         unsafe {
@@ -256,7 +251,6 @@ impl Logged {
 }
 
 /// The table that a partition belongs to, or the table itself.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn root(table: Relation) -> Oid {
     // SAFETY: a list of OIDs, from the parent to the root.
     unsafe {
@@ -273,7 +267,6 @@ unsafe fn root(table: Relation) -> Oid {
 
 /// Whether the owner of a log has it written by a table: its constraint names the table.
 /// Otherwise who may create a trigger on any table would write into those of others.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn is_log_of(log: Relation, table: Relation) -> bool {
     // SAFETY: PostgreSQL's descriptions of relations that are open, and look-ups.
     unsafe {
@@ -297,7 +290,6 @@ const LOGS_OF: &CStr = c"SELECT l.log FROM sno_internal.logs_below($1) l";
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. A feed as it was before it moved.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn clear(feed: Feed) {
     const MINUTE: i64 = 60_000_000;
     // SAFETY: as promised by the caller.
@@ -306,14 +298,14 @@ pub(super) unsafe fn clear(feed: Feed) {
             return;
         }
         let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
-        let logs = query(LOGS_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], true);
+        let logs = query(LOGS_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], Sees::Now);
         for number in 0..logs.count {
             let Some(log) = logs.row(number).value(1) else { continue };
             let owner = owner_of(oid(log));
             if reader != Oid::INVALID && raw::has_privs_of_role(reader, owner) {
                 let params = [(pg_sys::REGCLASSOID, Some(log))];
                 as_role(owner, || {
-                    query(c"SELECT sno_internal.clear_log($1)", params, true);
+                    query(c"SELECT sno_internal.clear_log($1)", params, Sees::Now);
                 });
             }
         }

@@ -22,7 +22,7 @@ use crate::{
                 Feed, Meaning, TO_REGCLASS, as_owner, missing, null_argument, of_others, oid, several, shown,
                 text,
             },
-            query::{Rows, query, with_off},
+            query::{Rows, Sees, query, with_off},
         },
         horizon::reader::lowered,
     },
@@ -86,7 +86,6 @@ WHERE p.feed OPERATOR(pg_catalog.=) $1 AND ($2 IS NULL OR p.owner OPERATOR(pg_ca
 const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
     'sno_internal.feed_positions'::pg_catalog.text, 'INSERT'::pg_catalog.text)";
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
@@ -95,7 +94,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         spi::connect();
         let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
         let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
-        let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], true).row(0);
+        let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], Sees::Now).row(0);
         let [key, owner, column] = [1, 2, 4].map(|column| (pg_sys::NAMEOID, row.value(column)));
         let of_table = (pg_sys::REGCLASSOID, row.value(3));
         check_rights(source.1.map_or(Oid::INVALID, oid));
@@ -105,30 +104,32 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             guard(|| exists(feed, is_true(if_not_exists) && is_of_source));
             finish(fcinfo, known.row(0).value(3))
         };
-        let known = as_owner(KNOWN, [name, owner], true);
+        let known = as_owner(KNOWN, [name, owner], Sees::Now);
         if known.count > 0 {
             let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
             if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
-                as_owner(DROP, [name, owner], true);
+                as_owner(DROP, [name, owner], Sees::Now);
             } else {
                 return leave(known);
             }
         }
         // Rows of other servers have come with their keys. Before the position, since the triggers wait for who writes the table.
         if is_true(refuse_old_keys) && margin.1.is_some() {
-            query(GUARD, [source, of_table, column], true);
+            query(GUARD, [source, of_table, column], Sees::Now);
         }
-        query(TELL, [name, source, key, since], true);
+        query(TELL, [name, source, key, since], Sees::Now);
         let lowered = present();
         let id_type =
-            query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
+            query(c"SELECT sno_internal.id_type()", [], Sees::Now).row(0).value(1).map_or(Oid::INVALID, oid);
         let params = [source, key, margin, (id_type, None), since, (id_type, None)];
-        let row = query(POSITION, params, true).row(0);
+        let row = query(POSITION, params, Sees::Now).row(0);
         raw_point(c"feed begins");
         let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], true).count == 0 {
+        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count
+            == 0
+        {
             // Another session was waited for, which has created it.
-            return leave(as_owner(KNOWN, [name, owner], true));
+            return leave(as_owner(KNOWN, [name, owner], Sees::Now));
         }
         finish(fcinfo, position.1)
     }
@@ -151,13 +152,13 @@ fn present() -> (Oid, Option<Datum>) {
 }
 
 /// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn check_rights(source: Oid) {
     // SAFETY: after `SPI_connect`, as promised by the caller. A table or view.
     unsafe {
         let schema = raw::get_namespace_name(raw::get_rel_namespace(source));
         let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
-        let may_read = query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], true).row(0).value(1);
+        let may_read =
+            query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], Sees::Now).row(0).value(1);
         if may_read.is_none_or(|may| may.value() as u8 == 0) {
             guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
         }
@@ -166,13 +167,12 @@ unsafe fn check_rights(source: Oid) {
     }
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
         let [name, since, after, source] = optional(fcinfo);
         spi::connect();
-        let feed = Feed::find(name, source.map(oid), true);
+        let feed = Feed::find(name, source.map(oid), Sees::Now);
         if since.is_some() == after.is_some() {
             guard(|| -> Result<(), Error> {
                 let message = "either a time or an ID must be given";
@@ -186,10 +186,10 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
         let key = (pg_sys::NAMEOID, Some(feed.key));
         let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
         let lowered = present();
-        let row = query(POSITION, [source, key, margin, position, since, after], true).row(0);
+        let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
         raw_point(c"feed is sought");
         let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-        if as_owner(SEEK, [name, owner, to, lowered, servers], true).count == 0 {
+        if as_owner(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
         }
         feed.forget_failures();
@@ -198,7 +198,6 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
@@ -206,13 +205,13 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
         spi::connect();
         let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
         let feed = (pg_sys::TEXTOID, Some(name));
-        let owner = match Meaning::of(name, None, owner, true) {
+        let owner = match Meaning::of(name, None, owner, Sees::Now) {
             Meaning::One(feed) => feed.owner,
             Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
             Meaning::None => guard(|| Err(missing(name))),
             // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
             Meaning::Others(other) => {
-                let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], true);
+                let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], Sees::Now);
                 let of = |number: usize| rows.row(number).value(1).unwrap_or(other);
                 match rows.count {
                     0 => guard(|| {
@@ -228,27 +227,26 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
                 }
             }
         };
-        as_owner(DROP, [feed, (pg_sys::NAMEOID, Some(owner))], true);
+        as_owner(DROP, [feed, (pg_sys::NAMEOID, Some(owner))], Sees::Now);
         spi::finish();
         Datum::null()
     }
 }
 
 /// Called by the trigger for a row of a dump, which takes the place of a feed that migrations may have created.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
         let [name, owner, source_name] = optional(fcinfo);
         spi::connect();
-        if query(MAY_RESTORE, [], true).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
+        if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
             guard(|| -> Result<(), Error> {
                 let message = "permission denied for table feed_positions";
                 Err(Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message))
             });
         }
-        as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], true);
-        let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
+        as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
+        let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
         spi::finish();
         (*fcinfo).isnull = source.is_none();
         source.unwrap_or(Datum::null())

@@ -33,6 +33,11 @@
 //! is committed by then. It stores the position only if there are no rows and the stored one is ten seconds old.
 //!
 //! The session keeps the [plans](plans) of the queries. A file imports only from those before it here.
+//!
+//! Errors of PostgreSQL, and of users' functions in views and indexes, pass through all of this, as [`raw`](crate::pg::raw) asks for: a
+//! function that can panic, or has something to drop, runs inside of [`guard`](crate::pg::errors::guard).
+
+#![allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`, which all functions here follow")]
 
 pub(crate) mod catalogs;
 mod columns;
@@ -64,4 +69,7 @@ mod reads;
 mod statement;
 
 mod read;
+
+mod look;
+
 mod wait;

@@ -11,22 +11,21 @@ use pgrx::pg_sys::{self, Datum, HeapTuple, Oid, ScanDirection, ScanKeyData};
 
 use crate::{
     pg::{nodes::nodes, raw},
-    sno::feed::query::Row,
+    sno::feed::query::{Row, Sees},
 };
 
 // The columns of the primary key of `sno_internal.feed_positions`, by their numbers.
 const FEED: i16 = 2;
 pub(super) const OWNER: i16 = 3;
 
-/// The rows of the feeds of a name, of all roles, that the active snapshot sees, or a fresh one. They live until `SPI_finish`.
+/// The rows of the feeds of a name, of all roles, that a query would see. They live until `SPI_finish`.
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. A text.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn rows(name: Datum, is_fresh: bool) -> impl Iterator<Item = Row> + Clone {
+pub(super) unsafe fn rows(name: Datum, sees: Sees) -> impl Iterator<Item = Row> + Clone {
     // SAFETY: as promised by the caller. PostgreSQL's own functions compare the names, so that nothing of a user's is called.
     unsafe {
-        if is_fresh {
+        if sees == Sees::Now {
             raw::PushActiveSnapshot(raw::GetTransactionSnapshot());
         }
         let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
@@ -62,7 +61,7 @@ pub(super) unsafe fn rows(name: Datum, is_fresh: bool) -> impl Iterator<Item = R
         }
         raw::index_close(index, kept);
         raw::table_close(table, kept);
-        if is_fresh {
+        if sees == Sees::Now {
             raw::PopActiveSnapshot();
         }
         nodes(found).iter().map(move |row| Row { row: row.cast::<_>() as HeapTuple, columns })

@@ -32,7 +32,6 @@ static NEXT: BackendLocal<Cell<usize>> = unsafe { BackendLocal::new(Cell::new(0)
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn plan(query: *const c_char, types: &[Oid], is_custom: bool) -> SPIPlanPtr {
     // SAFETY: as promised by the caller. What is allocated here lives as long as what SPI has begun.
     unsafe {
@@ -67,7 +66,6 @@ pub(super) unsafe fn plan(query: *const c_char, types: &[Oid], is_custom: bool) 
 }
 
 /// Puts a plan back into a place, and frees the one that was there.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe extern "C-unwind" fn put_back(kept: *mut c_void) {
     // SAFETY: PostgreSQL's call, before it frees the memory. A plan in a place is not in use.
     unsafe {
@@ -83,7 +81,6 @@ unsafe extern "C-unwind" fn put_back(kept: *mut c_void) {
 }
 
 /// What a plan was prepared from.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn source<'a>(plan: SPIPlanPtr) -> Option<&'a CachedPlanSource> {
     // SAFETY: a plan.
     unsafe {
@@ -124,7 +121,6 @@ unsafe fn is_of(plan: SPIPlanPtr, query: *const c_char, types: &[Oid]) -> bool {
 
 /// Whether a table of a query has so many partitions that it is planned again each time, for those that it needs: a plan for all of
 /// them locks all of them, whichever it reads, and the server has room for some thousands of locks.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn has_many_tables(plan: SPIPlanPtr) -> bool {
     const MANY: c_int = 16;
     // SAFETY: a list of relations.

@@ -15,29 +15,36 @@ use crate::{
     sno::feed::plans::plan,
 };
 
-/// Executes a query with a plan that is kept, under the snapshot of the calling statement or a fresh one. A parameter that is null has
-/// no value.
+/// Which rows a query sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sees {
+    /// Those that the calling statement sees: a snapshot of before the call.
+    Statement,
+    /// All that is committed by now: a new snapshot.
+    Now,
+}
+
+/// Executes a query with a plan that is kept. A parameter that is null has no value.
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]: parameters of these types.
 pub(super) unsafe fn query<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
-    is_fresh: bool,
+    sees: Sees,
 ) -> Rows {
     // SAFETY: as promised by the caller.
-    unsafe { execute(text.as_ptr(), params, is_fresh, false) }
+    unsafe { execute(text.as_ptr(), params, sees, false) }
 }
 
 /// The same, planned with the values of the parameters if `is_custom`.
 ///
 /// # Safety
 /// As for [`query`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn execute<const N: usize>(
     text: *const c_char,
     params: [(Oid, Option<Datum>); N],
-    is_fresh: bool,
+    sees: Sees,
     is_custom: bool,
 ) -> Rows {
     // SAFETY: as promised by the caller.
@@ -45,7 +52,12 @@ pub(super) unsafe fn execute<const N: usize>(
         let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
         let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
         let plan = plan(text, &params.map(|(type_, _)| type_), is_custom);
-        spi::execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh);
+        spi::execute_plan(
+            plan,
+            values.as_mut_ptr(),
+            nulls.as_ptr().cast::<c_char>(),
+            sees == Sees::Statement,
+        );
         Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
     }
 }
@@ -54,7 +66,6 @@ pub(super) unsafe fn execute<const N: usize>(
 ///
 /// # Safety
 /// As for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn with_off(settings: &[&CStr], call: impl FnOnce()) {
     // SAFETY: as promised by the caller. After an error PostgreSQL resets the settings.
     unsafe {
@@ -135,7 +146,6 @@ impl Row {
     ///
     /// # Safety
     /// The row has this column.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn type_of(self, column: c_int) -> Oid {
         // SAFETY: as promised by the caller.
         unsafe { raw::SPI_gettypeid(self.columns, column) }

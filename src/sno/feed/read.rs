@@ -1,20 +1,18 @@
-//! `sno_feed`, and the look of those who wait for it.
-
-use std::time::Duration;
+//! The calls that read and advance a feed: `sno_feed`, `sno_peek_feed`, `sno_advance_feed`.
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, FunctionCallInfo, Oid, ReturnSetInfo},
+    pg_sys::{self, Datum, FunctionCallInfo, ReturnSetInfo},
 };
-use sno_core::{Sno, Tick};
+use sno_core::Sno;
 
 use crate::{
     pg::{
-        datum::{Argument as _, Timestamp},
+        datum::Argument as _,
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw, spi,
-        wait::{Limit, raw_point},
+        wait::raw_point,
     },
     sno::{
         feed::{
@@ -24,14 +22,13 @@ use crate::{
             horizon_kind::HorizonKind,
             ledger::{Feed, Meaning, null_argument, oid},
             log,
-            query::query,
+            query::{Sees, query},
             reads::read_before,
             rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
             source::Source,
             statement::{goes_on, stores_rows},
         },
         horizon::reader::first_id,
-        id,
     },
 };
 
@@ -73,7 +70,6 @@ unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
 
 /// # Safety
 /// A call of one of these.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
@@ -85,11 +81,11 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
         spi::connect();
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let relation = raw::get_typ_typrelid(row_type);
-        let feed = Feed::find(name, Some(relation), false);
+        let feed = Feed::find(name, Some(relation), Sees::Statement);
         if relation != feed.source {
             let (source, given) = (feed.source(), (pg_sys::OIDOID, Some(relation.into())));
             let is_distributed =
-                query(c"SELECT sno_internal.is_distributed($1)", [given], true).row(0).value(1);
+                query(c"SELECT sno_internal.is_distributed($1)", [given], Sees::Now).row(0).value(1);
             let is_distributed =
                 is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
@@ -146,13 +142,12 @@ unsafe fn has_rows(feed: Feed) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         guard(|| feed.goes_back()).is_some()
-            || Range::nth(feed.source(), feed.id_type, 1, [feed.next(), Sno::MAX], false).is_some()
+            || Range::nth(feed.source(), feed.id_type, 1, [feed.next(), Sno::MAX], Sees::Statement).is_some()
     }
 }
 
 /// # Safety
 /// A call of `sno_advance_feed`.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
@@ -268,7 +263,6 @@ fn several_feeds() -> Error {
 /// Reads the batch below a horizon, and moves or locks the feed. Returns whether the batch has the rows to return.
 ///
 /// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn read_batch(
     feed: Feed,
     source: Source,
@@ -282,10 +276,10 @@ unsafe fn read_batch(
         let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
         let range = Range::of(source, feed.id_type, is_of_scope);
         let (mut horizon, is_careful) = (horizon, effect != Effect::Move && feed.careful_until().is_some());
-        let failure = if is_careful { Failure::find(feed, false) } else { None };
+        let failure = if is_careful { Failure::find(feed, Sees::Statement) } else { None };
         if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
             let mut first = HasRow::new(feed);
-            range.read(next, failure.id, &mut first, false);
+            range.read(next, failure.id, &mut first, Sees::Statement);
             if first.is_there {
                 horizon = failure.id;
             } else if failure.pause().is_some() {
@@ -297,10 +291,10 @@ unsafe fn read_batch(
         }
         let mut until = horizon;
         if is_of_scope {
-            let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], false);
+            let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], Sees::Statement);
             until = last.and_then(Sno::successor).unwrap_or(horizon);
         }
-        range.read(next, until, batch, false);
+        range.read(next, until, batch, Sees::Statement);
         raw_point(c"rows read");
         // Without rows there is most often nothing to write.
         if batch.count == 0 && !feed.is_stale() {
@@ -314,12 +308,12 @@ unsafe fn read_batch(
         if snapshot_has_changed() {
             let mut unseen = FirstUnseen::new(batch);
             let below = end.and_then(Sno::successor).unwrap_or(horizon);
-            range.read(next, below, &mut unseen, true);
+            range.read(next, below, &mut unseen, Sees::Now);
             if let Some(passed) = unseen.found() {
                 last = passed;
                 if let Some(below) = last.and_then(Sno::successor) {
                     batch.clear();
-                    range.read(next, below, batch, false);
+                    range.read(next, below, batch, Sees::Statement);
                 }
             }
         }
@@ -345,7 +339,7 @@ unsafe fn read_batch(
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
-unsafe fn is_still(feed: Feed, source: Source, kind: HorizonKind) -> bool {
+pub(super) unsafe fn is_still(feed: Feed, source: Source, kind: HorizonKind) -> bool {
     // SAFETY: as promised by the caller.
     unsafe { source.is_there() && feed.horizon_kind() == kind }
 }
@@ -361,7 +355,7 @@ unsafe fn move_past(feed: Feed, last: Sno) -> bool {
         let is_moved = go_on_to(feed, last);
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
-        let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, true) {
+        let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, Sees::Now) {
             Meaning::One(feed) => feed.was_moved_by_this(),
             _ => false,
         };
@@ -376,7 +370,7 @@ unsafe fn move_past(feed: Feed, last: Sno) -> bool {
 ///
 /// # Safety
 /// As for [`move_past`].
-unsafe fn store(feed: Feed, last: Sno) -> bool {
+pub(super) unsafe fn store(feed: Feed, last: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         raw_point(c"feed moves");
@@ -395,155 +389,5 @@ unsafe fn go_on_to(feed: Feed, last: Sno) -> bool {
         }
         raw_point(c"feed moved");
         is_moved
-    }
-}
-
-/// How long a look at rows of several servers may take. One that is frozen answers nothing.
-const LONGEST_LOOK: Duration = Duration::from_secs(5);
-
-/// What a look has found.
-#[derive(Clone, Copy)]
-pub(super) struct Look {
-    /// Whether there is a row to read.
-    pub(super) is_ready: bool,
-    /// The margin of the feed, in microseconds.
-    pub(super) margin: u64,
-    /// Whether other servers write its rows, too, so that this one does not notice when to look.
-    pub(super) is_of_scope: bool,
-    /// How long to wait before it looks anew, in microseconds: the next row has failed, or what was read was not the feed's.
-    pub(super) pause: Option<u64>,
-}
-
-/// Looks for a row of a feed between two IDs, or for none, for a wait with so much time left. From time to time it looks for all,
-/// and stores that there are none.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a transaction without a snapshot.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn look(
-    name: Option<Datum>,
-    source: Option<Oid>,
-    left: Duration,
-    between: Option<[Sno; 2]>,
-) -> Look {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        spi::connect();
-        raw_point(c"look begins");
-        // What the transactions have changed in catalogs whose end the caller has seen.
-        raw::AcceptInvalidationMessages();
-        let feed = Feed::find_to_read(name, source);
-        raw_point(c"look finds feed");
-        let kind = feed.horizon_kind();
-        let is_of_scope = kind == HorizonKind::Scope;
-        let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
-        let margin = match feed.margin() {
-            Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
-            _ => guard(|| Err(feed.no_wait())),
-        };
-        let pause = pause(feed);
-        let is_ready = match between {
-            _ if pause.is_some() => Some(false),
-            _ if is_of_scope => look_in_scope(feed, kind, margin),
-            Some(between) => look_between(feed, kind, between),
-            None => Some(false),
-        };
-        if let Some(limit) = limit {
-            limit.end();
-        }
-        spi::finish();
-        let pause = pause.or(is_ready.is_none().then_some(0));
-        Look { is_ready: is_ready == Some(true), margin, is_of_scope, pause }
-    }
-}
-
-/// The same for rows of this server; nothing, if what was read was not the feed's.
-unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sno; 2]) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        // A call of sno_feed() sets it back.
-        if guard(|| feed.goes_back()).is_some() {
-            return Some(true);
-        }
-        let stores = feed.is_stale() && can_store();
-        if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
-            (from, below) = (Sno::MIN, first_id(horizon.tick()));
-        }
-        let source = feed.source();
-        let mut first = HasRow::new(feed);
-        Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
-        raw_point(c"look has read");
-        found(feed, source, kind, first.is_there, below.predecessor().filter(|_| stores))
-    }
-}
-
-/// What a look has found, if it has read the feed's rows. If there are none, it stores up to where.
-unsafe fn found(
-    feed: Feed,
-    source: Source,
-    kind: HorizonKind,
-    is_there: bool,
-    last: Option<Sno>,
-) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        if !is_still(feed, source, kind) {
-            return None;
-        }
-        if let Some(last) = last.filter(|_| !is_there) {
-            store(feed, last);
-        }
-        Some(is_there)
-    }
-}
-
-/// How long nothing of a feed is to be read, since its next row has failed, in microseconds.
-unsafe fn pause(feed: Feed) -> Option<u64> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let failure = Failure::find(feed, true)?;
-        let pause = failure.pause()?;
-        let mut first = HasRow::new(feed);
-        Range::of(feed.source(), feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
-        (!first.is_there).then_some(pause)
-    }
-}
-
-/// The same for rows of several servers. All of them are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
-        if !(feed.is_stale() && can_store()) {
-            let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
-            let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            let first = first(feed.source(), recent);
-            return Some(first.is_some_and(|first| match feed.horizon(kind, None) {
-                Horizon::UpTo(horizon) => first < horizon,
-                Horizon::GoesBack(_) => true,
-            }));
-        }
-        let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return Some(true) };
-        let (source, horizon) = (feed.source(), first_id(horizon.tick()));
-        found(feed, source, kind, first(source, horizon).is_some(), horizon.predecessor())
-    }
-}
-
-/// Whether a feed has read an ID. If it never will, since its source is gone, that is an error.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a transaction without a snapshot.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn has_read(name: Option<Datum>, source: Option<Oid>, id: Sno) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        spi::connect();
-        let feed = Feed::find(name, source, true);
-        let is_read = guard(|| feed.goes_back()).or(feed.position()) >= Some(id);
-        if !is_read {
-            feed.source();
-        }
-        spi::finish();
-        is_read
     }
 }

@@ -22,7 +22,6 @@ static READS: BackendLocal<Cell<*mut Read>> = unsafe { BackendLocal::new(Cell::n
 ///
 /// # Safety
 /// A call for a set, and as for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn read_before(call: FunctionCallInfo, feed: u64) -> Option<u64> {
     // SAFETY: what is allocated here lives as long as the statement, whose end takes it out of the list.
     unsafe {

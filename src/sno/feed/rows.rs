@@ -23,7 +23,7 @@ use crate::{
     sno::feed::{
         ledger::{Feed, text},
         plans::plan,
-        query::{execute, with_off},
+        query::{Sees, execute, with_off},
         source::Source,
     },
 };
@@ -42,7 +42,6 @@ pub(super) struct Range {
 impl Range {
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn of(source: Source, id_type: Oid, is_custom: bool) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -64,13 +63,12 @@ impl Range {
     ///
     /// # Safety
     /// As for [`Range::of`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn nth(
         source: Source,
         id_type: Oid,
         count: usize,
         [from, below]: [Sno; 2],
-        is_fresh: bool,
+        sees: Sees,
     ) -> Option<Sno> {
         // SAFETY: as promised by the caller.
         unsafe {
@@ -88,7 +86,7 @@ impl Range {
             let mut ids = [from, below];
             let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
             let mut rows = None;
-            with_off(&[c"row_security"], || rows = Some(execute(text, params, is_fresh, true)));
+            with_off(&[c"row_security"], || rows = Some(execute(text, params, sees, true)));
             let rows = rows.filter(|rows| rows.count > 0)?;
             check_type(rows.row(0).type_of(1), id_type, source.key);
             rows.row(0).value(1).map(|id| Sno::from_datum(id))
@@ -99,8 +97,7 @@ impl Range {
     ///
     /// # Safety
     /// As for [`Range::of`]. A receiver begins with a `DestReceiver`.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    pub(super) unsafe fn read<R>(self, mut from: Sno, mut below: Sno, receiver: &mut R, is_fresh: bool) {
+    pub(super) unsafe fn read<R>(self, mut from: Sno, mut below: Sno, receiver: &mut R, sees: Sees) {
         // SAFETY: as promised by the caller.
         unsafe {
             let values: [Datum; 2] = [(&raw mut from).into(), (&raw mut below).into()];
@@ -111,7 +108,8 @@ impl Range {
                 (*params).params.as_mut_ptr().add(number).write(param);
             }
             let dest = ptr::from_mut(receiver).cast();
-            let options = SPIExecuteOptions { params, read_only: !is_fresh, dest, ..Default::default() };
+            let options =
+                SPIExecuteOptions { params, read_only: sees == Sees::Statement, dest, ..Default::default() };
             with_off(SETTINGS, || spi::execute_plan_into(self.plan, &options));
         }
     }
@@ -121,7 +119,6 @@ impl Range {
 ///
 /// # Safety
 /// As for the functions of [`raw`], in a statement.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn snapshot_has_changed() -> bool {
     // SAFETY: two snapshots, of which nothing is kept.
     unsafe {
@@ -160,7 +157,6 @@ impl Key {
     }
 
     /// Its number among the columns of a query.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn column(self, columns: TupleDesc) -> c_int {
         // SAFETY: a name, and columns.
         unsafe {
@@ -173,7 +169,6 @@ impl Key {
 }
 
 /// That the key is an ID: an ALTER TABLE can have made it a time, which is compared with IDs, too.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn check_type(type_: Oid, id_type: Oid, key: *const c_char) {
     // SAFETY: a type or none, and a text.
     unsafe {
@@ -189,7 +184,6 @@ unsafe fn check_type(type_: Oid, id_type: Oid, key: *const c_char) {
 
 /// The ID in a column. It was compared, so it is not null, unless a view has it computed again by a function that lies about its
 /// volatility.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
     // SAFETY: as promised by the caller.
     unsafe {
@@ -286,7 +280,6 @@ impl Batch {
 
     /// The column of the key in the result, whose columns have the names from when the statement began, and there are those that were
     /// dropped: PostgreSQL puts the first column of the query into the first one that is left, and so on.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn column_of_result(&self) -> c_int {
         // SAFETY: the result has been begun.
         unsafe {
@@ -300,7 +293,6 @@ impl Batch {
     }
 
     /// Forgets the rows.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn clear(&mut self) {
         // SAFETY: the tuplestore of the result, if there is one.
         unsafe {
@@ -313,7 +305,6 @@ impl Batch {
     }
 
     /// Begins the result with the first row.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn begin(&mut self, slot: *mut TupleTableSlot) {
         // SAFETY: the call's set, which PostgreSQL checks.
         unsafe {
@@ -335,7 +326,6 @@ impl Batch {
     }
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe extern "C-unwind" fn start_batch(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
     // SAFETY: PostgreSQL's call for a receiver of this kind. The result's may need another map of columns.
     unsafe {
@@ -345,7 +335,6 @@ unsafe extern "C-unwind" fn start_batch(this: *mut DestReceiver, _: c_int, colum
     }
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe {
@@ -412,7 +401,6 @@ impl FirstUnseen {
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn found(self) -> Option<Option<Sno>> {
         // SAFETY: the result, which the caller reads from its start.
         unsafe {
@@ -424,7 +412,6 @@ impl FirstUnseen {
     }
 
     /// Goes on to the next row of the batch, and returns its ID.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn next(&mut self) -> Option<Sno> {
         // SAFETY: the result, if there is one, has this column.
         unsafe {
@@ -442,7 +429,6 @@ impl FirstUnseen {
     }
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe {

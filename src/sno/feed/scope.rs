@@ -21,7 +21,6 @@ functions! {
     sno_in_scope: in_scope;
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn in_scope(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL like this. No frame has anything to drop.
     unsafe {
@@ -34,7 +33,6 @@ unsafe fn in_scope(fcinfo: FunctionCallInfo) -> Datum {
 }
 
 /// Whether a superuser has made it, as a part of an extension.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn is_registered(function: Oid) -> bool {
     // SAFETY: look-ups by OID.
     unsafe {

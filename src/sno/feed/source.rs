@@ -14,7 +14,10 @@ use crate::{
         raw,
         wait::raw_point,
     },
-    sno::feed::{ledger::Feed, query::execute},
+    sno::feed::{
+        ledger::Feed,
+        query::{Sees, execute},
+    },
 };
 
 /// The table or view of a feed, while it has this name.
@@ -37,7 +40,6 @@ impl Feed {
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn source(self) -> Source {
         // SAFETY: look-ups by OID, and texts that live until `SPI_finish`.
         unsafe {
@@ -63,7 +65,6 @@ impl Feed {
 
 impl Source {
     /// Whether its key still has the name by which it is queried.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn has_key(self) -> bool {
         // SAFETY: a look-up by a name.
         let present = unsafe { raw::get_attnum(self.oid, self.key_name) };
@@ -71,7 +72,6 @@ impl Source {
     }
 
     /// Whether it has a row after one ID, and up to another, in one of some partitions.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn has_row(self, mut ids: [Sno; 2], id_type: Oid, partitions: Datum) -> bool {
         // SAFETY: texts, and values of these types.
         unsafe {
@@ -85,7 +85,8 @@ impl Source {
                 self.key,
             );
             let [after, upto] = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
-            execute(text, [after, upto, (pg_sys::INT4MULTIRANGEOID, Some(partitions))], true, true).count > 0
+            execute(text, [after, upto, (pg_sys::INT4MULTIRANGEOID, Some(partitions))], Sees::Now, true).count
+                > 0
         }
     }
 
@@ -94,7 +95,6 @@ impl Source {
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn is_there(self) -> bool {
         // SAFETY: look-ups by a name and by OID.
         unsafe {

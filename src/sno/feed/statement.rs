@@ -100,7 +100,6 @@ unsafe fn makes_table(portal: &PortalData, state: &EState) -> bool {
 
 /// Whether a portal is a part of a statement that writes: Citus executes a WITH in a portal of its own, within that of the client, and hides it,
 /// unlike those of loops and cursors of functions.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn is_part_of_work(portal: &PortalData) -> bool {
     // SAFETY: the client's portal, which has no name, and its statements.
     unsafe {

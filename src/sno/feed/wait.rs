@@ -26,7 +26,7 @@ use crate::{
     sno::{
         feed::{
             ledger::oid,
-            read::{Look, has_read, look},
+            look::{Look, has_read, look},
         },
         horizon::reader::{Database, first_id},
         memory::{SnoScheme, session},
