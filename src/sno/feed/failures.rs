@@ -20,7 +20,8 @@ use crate::{
         raw, spi,
     },
     sno::feed::{
-        ledger::{Feed, as_owner, is_usable, null_argument, oid},
+        ledger::{Feed, as_owner, null_argument, oid},
+        lookup::is_usable,
         query::Sees,
     },
 };

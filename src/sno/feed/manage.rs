@@ -18,10 +18,8 @@ use crate::{
     },
     sno::{
         feed::{
-            ledger::{
-                Feed, Meaning, TO_REGCLASS, as_owner, missing, null_argument, of_others, oid, several, shown,
-                text,
-            },
+            ledger::{Feed, TO_REGCLASS, as_owner, null_argument, oid, shown, text},
+            lookup::{Meaning, missing, of_others, several},
             query::{Rows, Sees, query, with_off},
         },
         horizon::reader::lowered,

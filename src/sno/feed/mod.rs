@@ -1,5 +1,6 @@
 //! Feeds: `sno_feed`, `sno_peek_feed` with `sno_advance_feed`, and the waits for them. The tables are in `sql/sno/feeds.sql`, the
-//! declarations of these functions in `reading.sql`. The [ledger] alone decides who may use a feed, and up to which ID it was read, its *position*.
+//! declarations of these functions in `reading.sql`. [`lookup`] alone decides who may use a feed; the [ledger] has the ID up to which it was
+//! read, its *position*.
 //!
 //! A feed returns each row once, if the calling transaction commits: its position is a row of a table, which the call updates in that
 //! transaction. Each step of a call has its own view of the database, its locks, and what it writes:
@@ -54,6 +55,10 @@ mod horizon_kind;
 mod newest;
 
 mod ledger;
+
+mod lookup;
+mod peeked;
+
 mod log;
 
 mod manage;

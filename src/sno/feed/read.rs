@@ -20,8 +20,9 @@ use crate::{
             failures::Failure,
             horizon::{Horizon, can_store},
             horizon_kind::HorizonKind,
-            ledger::{Feed, Meaning, null_argument, oid},
+            ledger::{Feed, null_argument, oid},
             log,
+            lookup::Meaning,
             query::{Sees, query},
             reads::read_before,
             rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
@@ -352,7 +353,7 @@ unsafe fn move_past(feed: Feed, last: Sno) -> bool {
     // SAFETY: as promised by the caller. The statements have fresh snapshots.
     unsafe {
         raw_point(c"feed moves");
-        let is_moved = go_on_to(feed, last);
+        let is_moved = go_on_and_clear(feed, last);
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
         let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, Sees::Now) {
@@ -374,13 +375,15 @@ pub(super) unsafe fn store(feed: Feed, last: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         raw_point(c"feed moves");
-        feed.lock_if_free() && go_on_to(feed, last)
+        feed.lock_if_free() && go_on_and_clear(feed, last)
     }
 }
 
+/// Moves the feed forward, and deletes from the logs of changes that it reads what is read by all.
+///
 /// # Safety
 /// As for [`move_past`].
-unsafe fn go_on_to(feed: Feed, last: Sno) -> bool {
+unsafe fn go_on_and_clear(feed: Feed, last: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let is_moved = feed.go_on_to(last);

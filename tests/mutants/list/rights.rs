@@ -36,6 +36,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/feed/ledger.rs", &[
         ("the ledger is written as the caller", &[FEED_RIGHTS],
             "as_role(owner_of(table), || query(text, params, sees))", "as_role(if table == Oid::INVALID { table } else { raw::GetUserId() }, || query(text, params, sees))"),
+    ]),
+    ("src/sno/feed/lookup.rs", &[
         ("members that do not inherit use a feed", &[FEED_RIGHTS],
             "let is = |other: Oid| other != Oid::INVALID && raw::has_privs_of_role(role, other);",
             "let is = |other: Oid| other != Oid::INVALID && (raw::superuser_arg(role) || raw::is_member_of_role_nosuper(role, other));"),

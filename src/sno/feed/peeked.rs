@@ -1,0 +1,101 @@
+//! What a session remembers of its peeks, for the advances that follow.
+
+use std::{
+    cell::{Cell, RefCell},
+    ffi::c_int,
+};
+
+use pgrx::pg_sys::NameData;
+use sno_core::Sno;
+
+use crate::{
+    pg::{backend_local::BackendLocal, datum::Argument as _, errors::Error, process::Process, raw},
+    sno::{feed::ledger::Feed, horizon::reader::goes_on_after},
+};
+
+/// What a transaction has peeked at.
+#[derive(Clone, Copy)]
+pub(super) struct Peeked {
+    /// A hash of the feed's name and owner.
+    feed: u64,
+    /// The position of the feed then.
+    pub(super) position: Option<Sno>,
+    /// Up to which ID it was given all rows.
+    pub(super) shown: Option<Sno>,
+    /// What [`lowered`](crate::sno::horizon::reader::lowered) had returned before that.
+    pub(super) lowered: u64,
+}
+
+/// What the present transaction has peeked at, and the number of the transaction.
+// SAFETY: for functions, which SQL calls.
+static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
+    unsafe { BackendLocal::new((Cell::new(0), RefCell::new(Vec::new()))) };
+
+/// What [`lowered`](crate::sno::horizon::reader::lowered) had returned when this session last peeked at a feed, with a [hash](Feed::hash)
+/// of the feed. Of two feeds with one place in the table, the later one replaces the other.
+// SAFETY: as above.
+static PEEK_LOWERED: BackendLocal<[Cell<(u64, u64)>; 32]> =
+    unsafe { BackendLocal::new([const { Cell::new((0, 0)) }; 32]) };
+
+impl Feed {
+    /// # Safety
+    /// A text and a name.
+    pub(super) unsafe fn hash(self) -> u64 {
+        // SAFETY: as promised by the caller. Neither raises an error.
+        unsafe {
+            let name = <&[u8]>::from_datum(self.name);
+            let owner = self.owner.cast_mut_ptr::<u8>();
+            let seed = raw::hash_bytes_extended(owner, size_of::<NameData>() as c_int, 0);
+            raw::hash_bytes_extended(name.as_ptr(), name.len() as c_int, seed)
+        }
+    }
+
+    /// Remembers that this transaction has peeked at it.
+    ///
+    /// # Safety
+    /// A feed that was found.
+    pub(super) unsafe fn remember(self, shown: Option<Sno>) {
+        // SAFETY: as promised by the caller.
+        let feed = unsafe { self.hash() };
+        PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.lowered_now));
+        let (transaction, peeked) = &*PEEKED;
+        let mut peeked = peeked.borrow_mut();
+        let present = Process::own().transaction();
+        let is_of_this = transaction.replace(present) == present;
+        peeked.retain(|_| is_of_this);
+        // A smaller batch, of a second peek, takes nothing away from the first.
+        let before = peeked.iter().find(|peeked| peeked.feed == feed).copied();
+        peeked.retain(|peeked| peeked.feed != feed);
+        let shown = before.map_or(shown, |before| shown.max(before.shown));
+        let lowered = before.map_or(self.lowered_now, |before| self.lowered_now.min(before.lowered));
+        peeked.push(Peeked { feed, position: self.position(), shown, lowered });
+    }
+
+    /// What this transaction has peeked at last, if it has.
+    ///
+    /// # Safety
+    /// A feed that was found.
+    pub(super) unsafe fn peeked(self) -> Option<Peeked> {
+        // SAFETY: as promised by the caller.
+        let feed = unsafe { self.hash() };
+        let (transaction, peeked) = &*PEEKED;
+        let is_of_this = transaction.get() == Process::own().transaction();
+        peeked.borrow().iter().find(|peeked| is_of_this && peeked.feed == feed).copied()
+    }
+
+    /// Whether it was moved since this transaction has peeked at it, by another consumer, or in a savepoint that was rolled back: then the peek
+    /// has not shown all rows that come now, or others have them, too. What this transaction does itself is no such move.
+    pub(super) fn was_moved_since(self, peeked: Peeked) -> bool {
+        peeked.position > self.position() || peeked.position != self.position() && !self.was_moved_by_this()
+    }
+
+    /// Whether the last peek at it, of an earlier transaction of this session, can lack rows up to an ID that have come since: the horizons
+    /// were lowered meanwhile. Inside the guard.
+    pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {
+        // SAFETY: a feed that was found.
+        let feed = unsafe { self.hash() };
+        let (peeked, lowered) = PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].get();
+        let is_known = self.margin.is_some() && peeked == feed;
+        Ok(is_known && goes_on_after(id, lowered)?.is_some())
+    }
+}
