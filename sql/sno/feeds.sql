@@ -10,7 +10,7 @@ COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was store
 
 -- Up to which ID the rows of each feed were read. The primary key has the owner, so that no role can take a name from
 -- another. Only the role that restores a dump has a right to write here: src/sno/feed/lookup.rs decides who may use a
--- feed, and writes as the owner of the table.
+-- feed, and ledger.rs beside it writes as the owner of the table.
 CREATE TABLE sno_internal.feed_positions (
     -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of
     -- all feeds. The first column, so that each row of a dump begins with \N: where this table is missing, psql takes
