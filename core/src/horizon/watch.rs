@@ -150,7 +150,7 @@ impl Watch {
             self.vain += 1;
         }
         self.passed = below.max(self.passed);
-        self.is_settled = !is_held && (newest < below || self.taken.is_some_and(|taken| taken < below));
+        self.is_settled = newest < below || self.taken.is_some_and(|taken| taken < below);
         self.new = None;
         Step::Look(from, below)
     }
@@ -239,11 +239,11 @@ mod tests {
     fn a_transaction_that_ends_lets_it_look() {
         let mut wait = Wait::new();
         let look = |from, below| Step::Look(tick(from), tick(below));
-        assert_eq!(wait.held(1000, 1, 500, 500), look(0, 500));
-        assert_eq!([1025, 1050].map(|now| sleeps(wait.held(now, 1, 500, 500))), [100; 2]);
-        assert_eq!(wait.held(1075, 1, 500, 700), look(500, 700));
-        assert_eq!(wait.held(1100, 1, 500, 850), look(700, 850));
-        assert_eq!(sleeps(wait.held(1125, 1, 500, 875)), 100);
+        assert_eq!(wait.held(1000, 1, 849, 500), look(0, 500));
+        assert_eq!([1025, 1050].map(|now| sleeps(wait.held(now, 1, 849, 500))), [100; 2]);
+        assert_eq!(wait.held(1075, 1, 849, 700), look(500, 700));
+        assert_eq!(wait.held(1100, 1, 849, 850), look(700, 850));
+        assert_eq!(sleeps(wait.held(1125, 1, 849, 875)), 100);
     }
 
     /// Its ID was taken before the step at 1050, and handed out after it.
@@ -308,7 +308,7 @@ mod tests {
         let mut watch = Watch::new(25);
         let expensive = |below| Readable { below: tick(below), is_held: below < 975, is_expensive: true };
         for (now, below) in [(1000, 900), (1250, 900), (1500, 901)] {
-            let step = watch.step(tick(now), 1, tick(500), || expensive(below));
+            let step = watch.step(tick(now), 1, tick(1000), || expensive(below));
             assert!(matches!(step, Step::Look(..)) || sleeps(step) == 1000, "{step:?}");
             assert_eq!(watch.pause(), EXPENSIVE_PAUSE);
         }
