@@ -37,6 +37,8 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
+const NO_COLUMN_AFTER: [&str; 7] = ["USING", "COLLATE", "time", "timestamp", "character", "bit", "interval"];
+
 /// Other names for columns, which are given as they are written in it: no part of a string, no function,
 /// type or schema.
 pub(super) fn renamed(expression: &Expression, names: &HashMap<String, String>) -> Expression {
@@ -45,7 +47,12 @@ pub(super) fn renamed(expression: &Expression, names: &HashMap<String, String>) 
     for (n, token) in tokens.iter().enumerate() {
         let is_part = n > 0 && [".", ":"].contains(&tokens[n - 1])
             || tokens.get(n + 1).is_some_and(|after| [".", "("].contains(after));
-        text.push_str(names.get(*token).filter(|_| !is_part).map_or(token, String::as_str));
+        let mut before = tokens[..n].iter().rev().filter(|token| **token != " ");
+        let (last, other) = (before.next().copied().unwrap_or_default(), before.next());
+        // A word of a type, a method or a collation, or a field.
+        let is_word = NO_COLUMN_AFTER.contains(&last)
+            || last == "(" && other.is_some_and(|word| word.eq_ignore_ascii_case("extract"));
+        text.push_str(names.get(*token).filter(|_| !is_part && !is_word).map_or(token, String::as_str));
     }
     Expression(text)
 }
@@ -147,6 +154,8 @@ mod tests {
         for (before, after) in [
             ("'id' || (id)::text", "'id' || (NEW.sno)::text"),
             ("id.id(id, t.id) + \"Order\" + \"id\"", "id.id(NEW.sno, t.id) + NEW.x + \"id\""),
+            ("USING id (id, extract(id FROM id))", "USING id (NEW.sno, extract(id FROM NEW.sno))"),
+            ("a::character id || x COLLATE \"Order\"", "a::character id || x COLLATE \"Order\""),
             ("'it''s id' || idx || 1::id", "'it''s id' || idx || 1::id"),
         ] {
             assert_eq!(renamed(&Expression(before.to_owned()), &names).0, after);
