@@ -673,6 +673,8 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
       ALTER INDEX i ALTER COLUMN 1 SET STATISTICS 7", &[], "statistics target of an index i"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE a;
       CREATE AGGREGATE agg (v) (sfunc = int8inc_any, stype = bigint, initcond = '0')", &[], "is an aggregate"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, t text); CREATE MATERIALIZED VIEW v AS TABLE a;
+      ALTER MATERIALIZED VIEW v ALTER t SET STORAGE EXTERNAL", &[], "materialized view public.v: has a tablespace, access method, STORAGE"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--function", "f(bigint)"], "not found f(bigint)"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--key", "a.idd", "--reference", "a.x a.id"], "not found a.idd: no such key"),
     ("CREATE TABLE parcels (id bigint PRIMARY KEY)", &[], "no key is found"),

@@ -82,7 +82,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a function takes the place of another one", &[MOVING],
             "'^CREATE OR REPLACE '", "'^CREATED OR REPLACED '"),
         ("all may call a function that is made again", &[MOVING],
-            "UNION SELECT 0) g", "UNION SELECT 0 WHERE false) g"),
+            "UNION SELECT proowner UNION SELECT 0) g", "UNION SELECT proowner) g"),
     ]),
     ("cli/src/moving/catalog/trigger.sql", &[
         ("the name of a trigger is a part of a statement", &[MOVING],

@@ -3,16 +3,15 @@ SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('D
     ARRAY['', concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
             '^CREATE OR REPLACE ', 'CREATE '), E';\n',
         format(E'ALTER %s %s OWNER TO "%s";\n', kind, signature, replace(pg_get_userbyid(proowner), '"', '""')),
-        -- What CREATE and default privileges have granted before goes away.
+        -- What its owner has, and CREATE and default privileges have granted before, goes away.
         (SELECT string_agg(format(E'REVOKE ALL ON ROUTINE %s FROM %s;\n', signature, role), '' ORDER BY role) FROM (
             SELECT x.grantee FROM pg_default_acl, aclexplode(defaclacl) x
-                WHERE defaclobjtype = 'f' AND x.grantee <> proowner
-            UNION SELECT 0) g, LATERAL (SELECT CASE grantee WHEN 0 THEN 'PUBLIC'
+                WHERE defaclobjtype = 'f' UNION SELECT proowner UNION SELECT 0) g, LATERAL (SELECT CASE grantee WHEN 0 THEN 'PUBLIC'
                 ELSE '"' || replace(pg_get_userbyid(grantee), '"', '""') || '"' END) r(role)),
         (SELECT string_agg(format(E'GRANT %s ON ROUTINE %s TO %s%s;\n', privilege_type, signature,
             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE '"' || replace(pg_get_userbyid(grantee), '"', '""') || '"' END,
             CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee)
-        FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner),
+        FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))),
         format('COMMENT ON %s %s IS ', kind, signature)),
         coalesce(quote_literal(obj_description(p.oid, 'pg_proc')), 'NULL') || ';'] AS make,
     CASE WHEN prokind = 'a' THEN 'is an aggregate: drop it before, and make it again after'
