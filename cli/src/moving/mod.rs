@@ -124,6 +124,9 @@ impl From<postgres::Error> for Failure {
         for (head, more) in [("DETAIL", found.detail()), ("HINT", found.hint()), ("CONTEXT", found.where_())]
         {
             if let Some(more) = more {
+                // PostgreSQL's is to say CASCADE.
+                let is_in_use = head == "HINT" && *found.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST;
+                let more = if is_in_use { "Drop it before, and make it again after." } else { more };
                 text.push_str(&format!("\n{head}:  {more}"));
             }
         }
@@ -385,7 +388,10 @@ impl Session {
                         || piece.is_transaction() && *code == SqlState::QUERY_CANCELED
                 });
                 if !(is_locked || self.client.is_closed()) || tries > 300 {
-                    return Err(failure);
+                    let is_gone = failure.1 == Some(SqlState::UNDEFINED_TABLE);
+                    let hint = "HINT:  If it was renamed, give it back its name. If it was dropped, make an empty table of \
+                                this name, with the columns that the steps ask for, and say sno move undo.";
+                    return Err(if is_gone { failure.and(hint.to_owned()) } else { failure });
                 }
                 tell(&format!("{}; trying again ({tries})", failure.0[0]));
                 // Others that were queued go first.

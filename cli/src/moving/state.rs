@@ -73,12 +73,14 @@ const PLAIN: &str = r#"regexp_replace(regexp_replace(value, '::("[^"]+"|[a-z_]+)
 /// The switch fails if there is something that it does not know, or that has changed.
 pub(super) fn unchanged(model: &Model) -> Sql {
     let hint = "Undo, and write the steps again; or set back what has changed.";
-    sql!("DO {};", Body(sql!(
-        "DECLARE
+    sql!(
+        "DO {};",
+        Body(sql!(
+            "DECLARE
     found text;
 BEGIN
-    SELECT string_agg(DISTINCT format('%s: %s', coalesce(a.object, b.object), coalesce(a.property, b.property)),
-        E'\\n') INTO found
+    SELECT string_agg(DISTINCT format('%s: %s (before: %s; now: %s)', coalesce(a.object, b.object),
+        coalesce(a.property, b.property), left(b.value, 500), left(a.value, 500)), E'\\n') INTO found
     FROM {} a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property)
         WHERE a.value IS DISTINCT FROM b.value;
     IF found IS NOT NULL THEN
@@ -86,8 +88,11 @@ BEGIN
             MESSAGE = 'what hangs on the tables has changed since step 1', DETAIL = found, HINT = {};
     END IF;
 END",
-        model.own("sno_move_state"), model.own("sno_move_before"), Literal(hint.to_owned())
-    )))
+            model.own("sno_move_state"),
+            model.own("sno_move_before"),
+            Literal(hint.to_owned())
+        ))
+    )
 }
 
 /// The switch and its undo change functions: what is kept of a definition is what the last of the two has made.

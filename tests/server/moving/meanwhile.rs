@@ -14,7 +14,7 @@ const CHANGES: [(&str, &str, &str); 11] = [
     ("CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'new ' || $1.id; END",
      "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
      "function item_name: until the switch, definition"),
-    ("CREATE VIEW later AS SELECT id FROM items", "DROP VIEW later", "until the switch, what uses id"),
+    ("CREATE VIEW later AS SELECT id FROM items", "DROP VIEW later", "rule _RETURN on view public.later"),
     ("CREATE TABLE later (item bigint REFERENCES items (id))", "DROP TABLE later", "until the switch, what uses id"),
     ("ALTER TABLE notes ALTER item SET NOT NULL", "ALTER TABLE notes ALTER item DROP NOT NULL", "column item"),
     ("ALTER TABLE notes ALTER item SET DEFAULT 7", "ALTER TABLE notes ALTER item DROP DEFAULT", "until the switch, column item"),
@@ -57,6 +57,9 @@ fn what_changes_after_step_1_stops_the_switch() {
         live(&server, &[(change, "run switch", why), (back, "", "")]);
     }
     take(&server, "switch", &[]);
+    let hint = "HINT:  Drop it before, and make it again after.";
+    live(&server, &[("CREATE TABLE later (item sno REFERENCES items (id))", "undo", hint)]);
+    server.run("DROP TABLE later");
     take(&server, "undo", &[]);
     for step in &STEPS[1..] {
         take(&server, step, &[]);
@@ -252,6 +255,11 @@ const LIVES: &[(Life, &str)] = &[
         ("", "run fill; run indexes", ""), ("ALTER TABLE items ADD old_id text", "run end", "the switch has not been made"),
         ("", "run switch", "old_id"), ("", "undo", "")],
      "NOT EXISTS (SELECT FROM pg_class WHERE relname ~ '^sno_move_')"),
+    // A table that goes while it moves.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); CREATE TABLE notes (item bigint REFERENCES items)", "run columns", ""),
+        ("DROP TABLE notes", "run fill; undo", "If it was dropped, make an empty table of this name"),
+        ("CREATE TABLE notes (item_sno sno)", "undo", "")],
+     "NOT EXISTS (SELECT FROM pg_class WHERE relname ~ '^sno_move_')"),
     // A table of old and new keys for each move. Whoever could write there, by default privileges, says nothing.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES",
          "run columns; run fill; run indexes; run switch; run end", ""), ("", "run columns --back", "table with old and new keys items_id_moved"),
@@ -336,6 +344,16 @@ const LIVES: &[(Life, &str)] = &[
          CREATE FUNCTION secret(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END;
          REVOKE EXECUTE ON FUNCTION secret FROM PUBLIC", "run columns; run fill; run indexes; run switch", "")],
      "NOT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc WHERE proname = 'secret'"),
+    // An owner who has taken rights away from himself; columns with names that the server writes for something else.
+    (&[("CREATE TABLE items (hash text PRIMARY KEY, year integer, day date,
+             ref text GENERATED ALWAYS AS (hash || EXTRACT(year FROM day)::text) STORED);
+         CREATE INDEX by_hash ON items USING hash (hash); CREATE VIEW v AS TABLE items; REVOKE INSERT ON v FROM postgres;
+         CREATE FUNCTION f(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.hash::text; END;
+         REVOKE EXECUTE ON FUNCTION f FROM postgres, PUBLIC",
+         "run columns --key items.hash; run fill; run indexes; run switch; run end", "")],
+     "count(*) = 0 FROM (SELECT relowner AS owner, x.* FROM pg_class, aclexplode(relacl) x WHERE oid = 'v'::regclass
+      UNION ALL SELECT proowner, x.* FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) x WHERE oid = 'f'::regproc) r
+      WHERE grantee = owner AND privilege_type IN ('INSERT', 'EXECUTE')"),
     // Columns with names that a step has, in an expression that the DBA names.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, before timestamptz); INSERT INTO items (before) VALUES ('2024-01-01Z'), ('2024-01-01Z')",
          "run columns --time items\tbefore; run fill; verify", "")], "count(*) = 2 FROM items WHERE sno_time(sno) < '2024-01-02Z'"),
