@@ -255,6 +255,14 @@ const LIVES: &[(Life, &str)] = &[
         ("", "run fill; run indexes", ""), ("ALTER TABLE items ADD old_id text", "run end", "the switch has not been made"),
         ("", "run switch", "old_id"), ("", "undo", "")],
      "NOT EXISTS (SELECT FROM pg_class WHERE relname ~ '^sno_move_')"),
+    // What was dropped on purpose after the switch: an undo makes it again, as its HINT says.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY, n bigint, CONSTRAINT c CHECK (id IS NOT NULL)); CREATE VIEW v AS TABLE items;
+         CREATE FUNCTION f(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END; CREATE STATISTICS s ON id, n FROM items",
+         "run columns --no-map; run fill; run indexes; run switch", ""),
+        ("DROP FUNCTION f; DROP VIEW v; DROP STATISTICS s; ALTER TABLE items DROP CONSTRAINT c", "undo", "public.v: "),
+        ("DELETE FROM sno_move_before WHERE object IN ('public.v', 'function f') OR property ~ ' (s|c)$'", "undo; undo", "")],
+     "count(*) = 4 FROM (VALUES (to_regclass('v')::oid), (to_regproc('f')), ((SELECT oid FROM pg_statistic_ext WHERE stxname = 's')),
+      ((SELECT oid FROM pg_constraint WHERE conname = 'c'))) o(oid) WHERE oid IS NOT NULL"),
     // A table that goes while it moves.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY); CREATE TABLE notes (item bigint REFERENCES items)", "run columns", ""),
         ("DROP TABLE notes", "run fill; undo", "If it was dropped, make an empty table of this name"),

@@ -1,4 +1,4 @@
-SELECT format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname) AS "drop",
+SELECT format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I;', conrelid::regclass, conname) AS "drop",
     ARRAY[format('ALTER TABLE %s ADD CONSTRAINT %I ', conrelid::regclass, conname),
         regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', ''), concat(E' NOT VALID;\n',
         format('COMMENT ON CONSTRAINT %I ON %s IS ', conname, conrelid::regclass)

@@ -1,4 +1,4 @@
-SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('DROP %s %s;', kind, signature) AS "drop",
+SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('DROP %s IF EXISTS %s;', kind, signature) AS "drop",
     -- CREATE alone, not in the place of one that is there. Roles are in quotes, as no type is.
     ARRAY['', concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
             '^CREATE OR REPLACE ', 'CREATE '), E';\n',

@@ -1,4 +1,4 @@
-SELECT format('DROP POLICY %I ON %s;', polname, polrelid::regclass) AS "drop",
+SELECT format('DROP POLICY IF EXISTS %I ON %s;', polname, polrelid::regclass) AS "drop",
     ARRAY[format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', polname, polrelid::regclass,
         CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
         CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE'

@@ -1,4 +1,4 @@
-SELECT format('DROP RULE %I ON %s;', rulename, ev_class::regclass) AS "drop",
+SELECT format('DROP RULE IF EXISTS %I ON %s;', rulename, ev_class::regclass) AS "drop",
     ARRAY['', rtrim(pg_get_ruledef(oid), ';'), concat(E';\n',
         CASE WHEN ev_enabled <> 'O' THEN format(E'ALTER TABLE %s %s RULE %I;\n', ev_class::regclass, CASE ev_enabled
             WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, rulename) END,

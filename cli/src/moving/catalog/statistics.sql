@@ -1,4 +1,4 @@
-SELECT format('DROP STATISTICS %s;', name) AS "drop",
+SELECT format('DROP STATISTICS IF EXISTS %s;', name) AS "drop",
     ARRAY['', pg_get_statisticsobjdef(s.oid), concat(format(E';\nALTER STATISTICS %s OWNER TO %I;\n', name,
             pg_get_userbyid(stxowner)),
         CASE WHEN stxstattarget >= 0 THEN format(E'ALTER STATISTICS %s SET STATISTICS %s;\n', name, stxstattarget) END,

@@ -2,7 +2,7 @@
 WITH RECURSIVE part AS (
     SELECT oid, tgrelid, tgenabled, 0 AS level FROM pg_trigger WHERE oid = $1
     UNION ALL SELECT t.oid, t.tgrelid, t.tgenabled, level + 1 FROM part JOIN pg_trigger t ON tgparentid = part.oid)
-SELECT format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass) AS "drop",
+SELECT format('DROP TRIGGER IF EXISTS %I ON %s;', tgname, tgrelid::regclass) AS "drop",
     ARRAY['', pg_get_triggerdef(oid), concat(E';\n', (
             SELECT string_agg(format(E'ALTER TABLE %s %s TRIGGER %I;\n', part.tgrelid::regclass, CASE part.tgenabled
                 WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END,

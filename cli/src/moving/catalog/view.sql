@@ -1,5 +1,5 @@
 SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
-    format('DROP %s %s;', kind, c.oid::regclass) AS "drop",
+    format('DROP %s IF EXISTS %s;', kind, c.oid::regclass) AS "drop",
     ARRAY[concat('CREATE ', kind, ' ', c.oid::regclass, ' WITH (' || array_to_string(reloptions, ', ') || ')',
             E' AS\n'),
         rtrim(pg_get_viewdef(c.oid), ';'),
