@@ -296,8 +296,8 @@ COMMENT ON FUNCTION sno_internal.ask_nodes(text, text, integer) IS 'internal: th
 -- still have clients whose rows nobody waits for.
 --
 -- Who the nodes are is a text, 'GROUP:TIMELINE:[SINCE][:LOWERED] ... LAST': for each node its group, its timeline,
--- the first ID of that and the one to which its horizons were lowered, and in the end the last group that was given. If groups are not known that were given since an earlier answer, nodes
--- may have come and gone, whose numbers are these groups.
+-- the first ID of that, the ID to which its horizons were lowered; in the end the last group that was given. If groups
+-- are not known that were given since an earlier answer, nodes may have come and gone, whose numbers are these groups.
 CREATE FUNCTION sno_internal.least_horizon(
         margin interval, known text, OUT horizon sno, OUT servers text, OUT since sno, OUT partitions int4multirange
     ) RETURNS record
