@@ -66,7 +66,12 @@ AS $$
         -- First, so that the other views are not asked for what they show.
         SELECT f.feed, f.owner, f.key, f.margin, f.position, f.lowered, s.source
         FROM sno_internal.feed_positions f
-        CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
+        -- By the catalogs, since who asks may have no right to the schema.
+        CROSS JOIN LATERAL (SELECT coalesce(f.source, (
+            SELECT c.oid::regclass FROM parse_ident(f.source_name) i(name)
+            JOIN pg_namespace n ON n.nspname = i.name[1]
+            JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = i.name[2]
+        ))) s(source)
         WHERE s.source IN (SELECT a.relation FROM sno_internal.above(of_table) a)
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose

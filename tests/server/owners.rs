@@ -250,4 +250,8 @@ fn restored_feeds() {
     assert_eq!(text(&mut client, "SELECT sno_read_by_all('items') IS NULL"), "t");
     assert_eq!(text(&mut client, "CALL sno_wait_feed('restored', '1 s', NULL)"), "t");
     assert_eq!(text(&mut client, "SELECT n FROM sno_peek_feed('restored', NULL::items)"), "1");
+    // A name in a schema that who asks may not use.
+    client.run(&format!(
+        "CREATE SCHEMA closed; {insert} ('lost', 'bob', 'closed.lost', 'id', '0'); SET ROLE alice; SELECT FROM sno_readers('items')"
+    ));
 }
