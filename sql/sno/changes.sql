@@ -165,6 +165,10 @@ BEGIN
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
+    -- Also if it has that of a log of a table that it was a partition of.
+    IF NOT EXISTS (SELECT FROM sno_internal.named(source) n WHERE n.oid = log::regclass) THEN
+        PERFORM sno_internal.create_truncate_trigger(source, log::regclass);
+    END IF;
     FOR idle IN SELECT * FROM sno_internal.idle_triggers(source) LOOP
         -- As it was: who can create triggers could have replaced it.
         IF idle.trigger = 'sno_log_truncate' THEN
@@ -197,9 +201,7 @@ BEGIN
         RAISE EXCEPTION 'changes of "%" are not tracked', source USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Use sno_track_changes().';
     END IF;
-    IF sno_internal.logs_truncate(source) THEN
-        PERFORM sno_internal.follow_partitions(source);
-    END IF;
+    PERFORM sno_internal.follow_partitions(source);
     PERFORM sno_internal.check_changes(source);
     EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log)
         USING log;

@@ -29,7 +29,8 @@ DECLARE
     root regclass := sno_internal.logged_as(child);
 BEGIN
     -- A restore that is under way has created only some of the triggers: it is left alone.
-    IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
+    IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL
+        AND EXISTS (SELECT FROM sno_internal.named(root)) THEN
         IF EXISTS (SELECT FROM pg_partition_tree(child) p JOIN pg_trigger g ON g.tgrelid = p.relid
             WHERE g.tgname = 'sno_log_truncate') THEN
             RAISE WARNING 'log of the changes of "%" does not know what was changed in "%" while it was detached',
@@ -266,14 +267,8 @@ BEGIN
     -- For each object apart: a join would read all of a catalog.
     IF TG_EVENT OPERATOR(pg_catalog.=) 'ddl_command_end' AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_event_trigger_ddl_commands() d WHERE coalesce((
-            SELECT c.relhassubclass
+            SELECT c.relhassubclass OR c.relhastriggers
                 OR EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid)
-                OR c.relhastriggers AND EXISTS (
-                    SELECT FROM pg_catalog.pg_trigger g
-                    JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
-                    WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid
-                        AND p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
-                )
             FROM pg_catalog.pg_class c
             WHERE c.oid OPERATOR(pg_catalog.=) d.objid
                 AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass

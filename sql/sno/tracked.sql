@@ -107,7 +107,8 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
--- What the trigger for TRUNCATE of a table depends on: its log and partitions.
+-- What the trigger for TRUNCATE of a table depends on: its log and partitions. Nothing, once a partition was dropped
+-- with CASCADE, and the trigger with it.
 CREATE FUNCTION sno_internal.named(source regclass) RETURNS TABLE (oid oid)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -151,14 +152,6 @@ $$;
 COMMENT ON FUNCTION sno_internal.partitions(regclass) IS
     'internal: partitions of a table, and those that the log of its changes knows';
 
--- Whether TRUNCATE of a table is logged. It is not, once a partition was dropped with CASCADE.
-CREATE FUNCTION sno_internal.logs_truncate(source regclass) RETURNS boolean
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate')
-$$;
-COMMENT ON FUNCTION sno_internal.logs_truncate(regclass) IS 'internal: whether TRUNCATE of a table is logged';
-
 -- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are
 -- called.
 CREATE FUNCTION sno_internal.has_logged_key(source regclass, changes regclass) RETURNS boolean
@@ -185,13 +178,15 @@ COMMENT ON FUNCTION sno_internal.has_logged_key(regclass, regclass) IS
 CREATE FUNCTION sno_internal.idle_triggers(source regclass) RETURNS TABLE (relation regclass, trigger name)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT source, n.name FROM unnest('{sno_log,sno_log_truncate}'::name[]) n(name)
-    WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = n.name
-        AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure)
-    UNION ALL
-    SELECT g.tgrelid, g.tgname FROM pg_trigger g
-    WHERE g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A' AND (g.tgrelid = source
-        OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
+    SELECT t.relation, n.name
+    FROM (
+        SELECT source
+        UNION ALL
+        SELECT p.relation FROM pg_class c, sno_internal.partitions(c.oid) p
+        WHERE c.oid = source AND c.relkind = 'p' AND p.is_there AND p.is_known
+    ) t(relation), unnest('{sno_log,sno_log_truncate}'::name[]) n(name)
+    WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.relation AND g.tgname = n.name
+        AND g.tgenabled = 'A' AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure)
 $$;
 COMMENT ON FUNCTION sno_internal.idle_triggers(regclass) IS
     'internal: triggers of the log of the changes of a table that do not fire always';
@@ -216,35 +211,46 @@ DECLARE
     fault text;
     hint text;
     bad record;
+    log regclass;
     changes regclass;
 BEGIN
     SELECT f.fault, f.hint INTO fault, hint FROM sno_internal.tracking_fault(source) f;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
-        IF NOT sno_internal.logs_truncate(source) THEN
+        IF NOT EXISTS (SELECT FROM sno_internal.named(source)) THEN
             fault := 'Partitions were dropped with CASCADE, so that their rows are not logged as deleted.';
             hint := format('Delete from copies what the table does not have, then call %s.sno_track_changes(%L).',
                 sno_internal.schema(), source);
         END IF;
-        SELECT p.* INTO bad FROM sno_internal.partitions(source) p
-        WHERE NOT p.is_there OR NOT p.is_known AND sno_internal.was_there(p.relation) LIMIT 1;
+        SELECT p.*, p.is_there AND c.relpersistence = 'u' AS is_unlogged INTO bad
+        FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
+        WHERE NOT p.is_there OR NOT p.is_known OR c.relpersistence = 'u' LIMIT 1;
         IF fault IS NULL AND FOUND THEN
-            fault := format(CASE WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
+            fault := format(CASE WHEN bad.is_unlogged THEN 'Table "%s" is unlogged: a crash empties it.'
+                WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
-            hint := format('SELECT %s.sno_track_changes(%L) logs them.', sno_internal.schema(), source);
+            hint := CASE WHEN NOT bad.is_unlogged THEN
+                format('SELECT %s.sno_track_changes(%L) logs them.', sno_internal.schema(), source) END;
         END IF;
     END IF;
     IF fault IS NULL THEN
-        changes := (sno_internal.tracked(source)).changes;
+        SELECT t.log, t.changes INTO log, changes FROM sno_internal.tracked(source) t;
+    END IF;
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = log AND relpersistence = 'u') THEN
+        fault := 'Their log is unlogged: a crash empties it.';
     END IF;
     IF fault IS NULL AND changes IS NULL THEN
         fault := 'The owner of the table has no view of them.';
         hint := format('Give the view that owner. If there is none any more, SELECT %s.sno_track_changes(%L).',
             sno_internal.schema(), source);
     END IF;
-    IF fault IS NULL AND EXISTS (SELECT FROM sno_internal.idle_triggers(source)) THEN
-        fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
-        hint := format('SELECT %s.sno_track_changes(%L), and then put all rows into the log once more.',
-            sno_internal.schema(), source);
+    IF fault IS NULL THEN
+        SELECT i.* INTO bad FROM sno_internal.idle_triggers(source) i LIMIT 1;
+        IF FOUND THEN
+            fault := format('Trigger "%s" of "%s" was disabled or dropped: what was changed meanwhile is not in the '
+                'log.', bad.trigger, bad.relation);
+            hint := format('SELECT %s.sno_track_changes(%L), put all rows into the log once more. '
+                'Delete from copies what the table does not have.', sno_internal.schema(), source);
+        END IF;
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_event_trigger e
         WHERE e.evtfoid = 'sno_internal.follow_ddl()'::regprocedure AND e.evtenabled IN ('D', 'R')) THEN
@@ -395,12 +401,9 @@ DECLARE
     log regclass := (sno_internal.tracked(source)).log;
     part record;
 BEGIN
-    IF log IS NULL THEN
+    -- Once the trigger has gone with a partition, sno_track_changes() alone brings it back: reads report its lack.
+    IF log IS NULL OR NOT EXISTS (SELECT FROM sno_internal.named(source) n WHERE n.oid = log) THEN
         RETURN;
-    END IF;
-    -- Also if it has that of a log of a table that it was a partition of.
-    IF NOT EXISTS (SELECT FROM sno_internal.named(source) n WHERE n.oid = log) THEN
-        PERFORM sno_internal.create_truncate_trigger(source, log);
     END IF;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
         -- TRUNCATE of a partition fires its own triggers only. The trigger comes first, for which PostgreSQL locks the

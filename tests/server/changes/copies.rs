@@ -179,6 +179,21 @@ fn what_is_not_seen() {
     client.run("ALTER TABLE parts DISABLE TRIGGER ALL; SELECT sno_track_changes('parts')");
     client.run("SET session_replication_role = replica; INSERT INTO parts_1 VALUES (1, 1); RESET session_replication_role");
     parts.check(&mut client, "triggers of partitions that are enabled again");
+    for table in ["parts_1", "parts_log"] {
+        client.run(&format!("ALTER TABLE {table} SET UNLOGGED"));
+        assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000", "{table}");
+        client.run(&format!("ALTER TABLE {table} SET LOGGED"));
+    }
+    client.run("DROP TRIGGER sno_log_truncate ON parts_1");
+    let error = error(&mut client, "SELECT FROM parts_changes");
+    assert!(
+        error
+            .detail()
+            .unwrap()
+            .starts_with("Trigger \"sno_log_truncate\" of \"public.parts_1\" was disabled or dropped")
+    );
+    client.run("SELECT sno_track_changes('parts'); TRUNCATE parts_1");
+    parts.check(&mut client, "the trigger of a partition that was dropped");
 }
 
 /// Partitions of a partition, which upkeep creates and detaches for the owner of a table that a superuser has tracked.

@@ -244,6 +244,8 @@ fn what_cannot_be_followed() {
         "CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (10) TO (20)",
         "permission denied for table p1",
     );
+    // Nothing would log that it is truncated or dropped.
+    assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000");
     client.run("ALTER TABLE p1 OWNER TO alice; SELECT sno_track_changes('parts')");
     // An old snapshot.
     warned(
