@@ -209,7 +209,9 @@ BEGIN
     IF identity IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
     END IF;
-    PERFORM sno_internal.alter_partitions(sno_internal.following(parent));
+    -- The log of changes is to know it: not others, which can be locked.
+    PERFORM sno_internal.alter_partitions(format('SELECT sno_internal.follow_new(%L, %L)', l.root, child))
+    FROM (SELECT sno_internal.logged_as(child::regclass)) l(root) WHERE (sno_internal.tracked(l.root)).log IS NOT NULL;
     RETURN child::regclass;
 END
 $$;
@@ -265,7 +267,7 @@ DECLARE
     child record;
     readers text;
     all_read timestamptz := 'infinity';
-    dependent text;
+    reason text;
 BEGIN
     IF num_nulls(before, drop_expired) > 0 THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -303,6 +305,14 @@ BEGIN
             CONTINUE;
         END IF;
         BEGIN
+            -- First, since the rows of what goes are logged.
+            SELECT format('view %s depends on table %s', r.ev_class::regclass, child.partition) INTO reason
+            FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+            WHERE drop_expired AND d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+                AND d.refobjid = child.partition LIMIT 1;
+            IF FOUND THEN
+                RAISE dependent_objects_still_exist USING DETAIL = reason;
+            END IF;
             PERFORM sno_internal.alter_partitions(
                 format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
             -- If the changes of the table are tracked, copies of its rows are to follow.
@@ -312,10 +322,12 @@ BEGIN
                     format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE'
                         ELSE 'TABLE' END, child.partition));
             END IF;
-        EXCEPTION WHEN dependent_objects_still_exist THEN
-            GET STACKED DIAGNOSTICS dependent = PG_EXCEPTION_DETAIL;
-            RAISE WARNING 'partition "%" is kept, since other objects depend on it', child.partition
-                USING DETAIL = dependent, HINT = 'The next call expires it, once nothing depends on it.';
+        -- Also a foreign key of another role, which PostgreSQL searches as the owner of the table that it refers to.
+        EXCEPTION WHEN dependent_objects_still_exist OR foreign_key_violation OR insufficient_privilege THEN
+            GET STACKED DIAGNOSTICS reason = PG_EXCEPTION_DETAIL;
+            RAISE WARNING 'partition "%" is kept for now', child.partition
+                USING DETAIL = coalesce(nullif(reason, ''), SQLERRM),
+                HINT = 'The next call expires it, once nothing is in the way.';
             CONTINUE;
         END;
         RETURN NEXT child.name;
@@ -343,6 +355,7 @@ DECLARE
     -- Days and months are in UTC, as the partitions are.
     today timestamp := now() AT TIME ZONE 'UTC';
     before timestamptz := (today - retention) AT TIME ZONE 'UTC';
+    advice text;
 BEGIN
     IF ahead IS NULL OR ahead < 0 THEN
         RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
@@ -356,10 +369,17 @@ BEGIN
         RAISE EXCEPTION 'cannot expire partitions without a retention' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Give a retention, or leave out drop_expired and read_by_all.';
     END IF;
-    -- First, since it needs the stronger lock on the table.
+    -- First, since it needs the stronger lock on the table. What keeps old partitions does not keep new ones from
+    -- coming: without them, inserts would fail.
     IF before IS NOT NULL THEN
-        RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
-            FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) p;
+        BEGIN
+            RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
+                FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) p;
+        EXCEPTION WHEN lock_not_available OR object_not_in_prerequisite_state THEN
+            GET STACKED DIAGNOSTICS advice = PG_EXCEPTION_HINT;
+            RAISE WARNING 'partitions of "%" are kept for now', parent USING DETAIL = SQLERRM,
+                HINT = coalesce(nullif(advice, ''), 'Call it again later.');
+        END;
     END IF;
     RETURN QUERY SELECT 'created', p::text
         FROM sno_internal.create_partitions(parent, width, now(),

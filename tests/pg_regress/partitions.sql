@@ -242,9 +242,9 @@ SELECT call, answer('SELECT sno_' || call) FROM unnest(ARRAY[
     $$maintain_partitions('log', '1 day', -1)$$, $$maintain_partitions('log', '1 day', NULL)$$, $$maintain_partitions('log', '1 day', retention => '0')$$,
     $$maintain_partitions('log', '1 day', drop_expired => true)$$, $$maintain_partitions('log', '1 day', retention => '1 day', drop_expired => NULL)$$
 ]) WITH ORDINALITY AS list(call, place) ORDER BY place;
---> WARNING:  partition "public.events_20260301" is kept, since other objects depend on it
+--> WARNING:  partition "public.events_20260301" is kept for now
 --> DETAIL:  view public.april depends on table public.events_20260301
---> HINT:  The next call expires it, once nothing depends on it.
+--> HINT:  The next call expires it, once nothing is in the way.
 --> call|answer
 --> create_partitions('plain', '1 day', now(), now() + '1 day')|42809: table "plain" is not partitioned by range of a single column of type sno / Create it with PARTITION BY RANGE (id).
 --> create_partitions('by_time', '1 day', now(), now() + '1 day')|42809: table "by_time" is not partitioned by range of a single column of type sno / Create it with PARTITION BY RANGE (id).

@@ -346,12 +346,32 @@ fn expiry_waits_for_no_reader() {
     client.run(&format!("ALTER TABLE log DETACH PARTITION {first}"));
     reader.run(&format!("BEGIN; SELECT FROM {first}"));
     assert_eq!(code(&mut client, "SELECT sno_expire_partitions('log', now() - interval '5 days')"), "55P03");
+    let maintain = "SELECT coalesce(string_agg(action, ' '), 'none') FROM sno_maintain_partitions('log', '1 day', 1, '5 days', true)";
+    assert_eq!(text(&mut client, maintain), "created");
     reader.run("COMMIT");
     let second = text(&mut client, "SELECT partition FROM sno_partitions('log') LIMIT 1");
-    reader.run(&format!("CREATE VIEW depends AS SELECT FROM {second}"));
-    let maintain =
-        "SELECT string_agg(action, ' ') FROM sno_maintain_partitions('log', '1 day', 1, '5 days', true)";
-    assert_eq!(text(&mut client, maintain), "created");
-    reader.run("DROP VIEW depends");
+    for (create, drop) in [
+        (format!("CREATE VIEW depends AS SELECT FROM {second}"), "VIEW depends"),
+        (
+            "GRANT REFERENCES ON log TO bob; SET ROLE bob; CREATE TABLE refers (id sno REFERENCES log); RESET ROLE".to_owned(),
+            "TABLE refers",
+        ),
+    ] {
+        reader.run(&create);
+        assert_eq!(text(&mut client, maintain), "none", "{create}");
+        // Before anything is locked, or logged.
+        if drop.starts_with("VIEW") {
+            reader.run("BEGIN; SELECT FROM log");
+            client.run("SELECT sno_expire_partitions('log', now() - interval '5 days', true, false)");
+            reader.run("COMMIT");
+        }
+        reader.run(&format!("DROP {drop}"));
+    }
     assert_eq!(text(&mut client, maintain), "dropped");
+    // What went with CASCADE is not logged, and reads go on saying so.
+    let third = text(&mut client, "SELECT partition FROM sno_partitions('log') LIMIT 1");
+    client.run(&format!(
+        "DROP TABLE {third} CASCADE; SELECT sno_maintain_partitions('log', '1 day', 3, '1 hour')"
+    ));
+    assert_eq!(code(&mut client, "SELECT FROM log_changes"), "55000");
 }
