@@ -32,7 +32,8 @@ pgrx::extension_sql_file!("../sql/sno/schema.sql", name = "schema", requires = [
 pgrx::extension_sql_file!("../sql/sno/old_keys.sql", name = "old_keys", requires = ["schema"]);
 pgrx::extension_sql_file!("../sql/sno/partitions.sql", name = "partitions", requires = ["old_keys"]);
 pgrx::extension_sql_file!("../sql/sno/scope.sql", name = "scope", requires = ["partitions"]);
-pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["scope"]);
+pgrx::extension_sql_file!("../sql/sno/relations.sql", name = "relations", requires = ["scope"]);
+pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["relations"]);
 pgrx::extension_sql_file!("../sql/sno/reading.sql", name = "reading", requires = ["feeds"]);
 pgrx::extension_sql_file!("../sql/sno/waits.sql", name = "waits", requires = ["reading"]);
 pgrx::extension_sql_file!("../sql/sno/read_by_all.sql", name = "read_by_all", requires = ["waits"]);

@@ -177,7 +177,7 @@ BEGIN
             EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', idle.relation, idle.trigger);
         END IF;
     END LOOP;
-    PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
+    PERFORM sno_internal.log_changed_partitions(source, tracked.log IS NULL);
     RETURN changes;
 END
 $$;
@@ -201,7 +201,7 @@ BEGIN
         RAISE EXCEPTION 'changes of "%" are not tracked', source USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Use sno_track_changes().';
     END IF;
-    PERFORM sno_internal.follow_partitions(source);
+    PERFORM sno_internal.log_changed_partitions(source);
     PERFORM sno_internal.check_changes(source);
     EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log)
         USING log;

@@ -22,7 +22,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.logged_as(regclass) IS 'internal: the table in whose log the changes of a table are';
 
 -- Has the changes of a partition logged that was created or attached.
-CREATE FUNCTION sno_internal.follow_partition(child regclass) RETURNS void
+CREATE FUNCTION sno_internal.log_attached(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
@@ -36,7 +36,7 @@ BEGIN
             RAISE WARNING 'log of the changes of "%" does not know what was changed in "%" while it was detached',
                 root, child USING HINT = 'If anything was, build the copies again.';
         END IF;
-        PERFORM sno_internal.sno_follow_new(root, child);
+        PERFORM sno_internal.sno_log_new(root, child);
     END IF;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'log of the changes of "%" does not know partition "%"', root, child USING DETAIL = SQLERRM,
@@ -44,12 +44,12 @@ EXCEPTION WHEN OTHERS THEN
             sno_internal.schema(), root);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_partition(regclass) IS
+COMMENT ON FUNCTION sno_internal.log_attached(regclass) IS
     'internal: follow partitions that were created or attached';
 
 -- The trigger for TRUNCATE of a tracked table depends on its partitions, so that none can be dropped. A dump does not
 -- have these dependencies: they are created when a restore has created the trigger.
-CREATE FUNCTION sno_internal.follow_trigger(trigger oid) RETURNS void
+CREATE FUNCTION sno_internal.restore_dependency(trigger oid) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
@@ -66,7 +66,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_trigger(oid) IS
+COMMENT ON FUNCTION sno_internal.restore_dependency(oid) IS
     'internal: makes a restored trigger for TRUNCATE depend on its partition, so that DROP is refused';
 
 -- The first key of a table.
@@ -147,7 +147,7 @@ COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
 -- Has a new partition or child refuse keys of earlier transactions, if its parent does. PostgreSQL gives the triggers
 -- of the parent to partitions; for children by inheritance they are created here. Only for keys of an ID type: the cast
 -- from another type would be a function of the role that has created that type.
-CREATE FUNCTION sno_internal.follow_child(child regclass) RETURNS void
+CREATE FUNCTION sno_internal.guard_child(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
@@ -176,7 +176,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_child(regclass) IS
+COMMENT ON FUNCTION sno_internal.guard_child(regclass) IS
     'internal: has a new child refuse rows that feeds of its parent would miss, and warns of those it has';
 
 -- Warns that a command has changed values in all rows of a table. Partitions are rewritten one by one, so this warns
@@ -218,12 +218,12 @@ COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
     'internal: tables in whose rows new columns have values';
 
 -- Does what follows from a command on one table.
-CREATE FUNCTION sno_internal.follow_command(relation regclass, child regclass, added smallint) RETURNS void
+CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF child IS NOT NULL THEN
-        PERFORM sno_internal.follow_partition(child), sno_internal.follow_child(child);
+        PERFORM sno_internal.log_attached(child), sno_internal.guard_child(child);
     END IF;
     -- ADD COLUMN has locked all partitions and children, so they can be read; ATTACH has not.
     IF added IS NOT NULL THEN
@@ -232,12 +232,12 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
+COMMENT ON FUNCTION sno_internal.after_command(regclass, regclass, smallint) IS
     'internal: follow what a command has done to a table';
 
 -- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL), or of a table that was unlogged
 -- (reason 1); not of one that only stores the same rows in another way.
-CREATE FUNCTION sno_internal.follow_rewrite(relation regclass, reason integer) RETURNS void
+CREATE FUNCTION sno_internal.after_rewrite(relation regclass, reason integer) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -251,7 +251,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_rewrite(regclass, integer) IS
+COMMENT ON FUNCTION sno_internal.after_rewrite(regclass, integer) IS
     'internal: warn of a table that a command rewrites with other values';
 
 -- The function of the event triggers. It first asks pg_catalog whether the command concerns a table with the triggers
@@ -307,12 +307,12 @@ BEGIN
         RETURN;
     END IF;
     IF TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite' THEN
-        PERFORM sno_internal.follow_rewrite(altered[1]::pg_catalog.regclass,
+        PERFORM sno_internal.after_rewrite(altered[1]::pg_catalog.regclass,
             pg_catalog.pg_event_trigger_table_rewrite_reason());
     ELSIF TG_TAG OPERATOR(pg_catalog.=) 'CREATE TRIGGER' THEN
-        PERFORM sno_internal.follow_trigger(altered[1]);
+        PERFORM sno_internal.restore_dependency(altered[1]);
     ELSE
-        PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
+        PERFORM sno_internal.after_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
     END IF;
 EXCEPTION WHEN OTHERS THEN
     -- Without the message of the error, which the client's encoding may not have. The context, which has the command,

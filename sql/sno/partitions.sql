@@ -115,14 +115,6 @@ $$;
 COMMENT ON FUNCTION sno_internal.alter_partitions(text)
     IS 'internal: run a statement that changes or locks partitions, with a limit for its waits';
 
--- For the log of the changes of a table, if they are tracked.
-CREATE FUNCTION sno_internal.following(parent regclass) RETURNS text
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT format('SELECT sno_internal.follow_partitions(%L)', coalesce(pg_partition_root(parent), parent))
-$$;
-COMMENT ON FUNCTION sno_internal.following(regclass) IS 'internal: the statement after a change of partitions';
-
 -- The start of the first span: midnight UTC, a Monday, or the first of a month.
 CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -210,7 +202,7 @@ BEGIN
         EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
     END IF;
     -- The log of changes is to know it: not others, which can be locked.
-    PERFORM sno_internal.alter_partitions(format('SELECT sno_internal.follow_new(%L, %L)', l.root, child))
+    PERFORM sno_internal.alter_partitions(format('SELECT sno_internal.log_new(%L, %L)', l.root, child))
     FROM (SELECT sno_internal.logged_as(child::regclass)) l(root) WHERE (sno_internal.tracked(l.root)).log IS NOT NULL;
     RETURN child::regclass;
 END
@@ -316,7 +308,8 @@ BEGIN
             PERFORM sno_internal.alter_partitions(
                 format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
             -- If the changes of the table are tracked, copies of its rows are to follow.
-            PERFORM sno_internal.alter_partitions(sno_internal.following(parent));
+            PERFORM sno_internal.alter_partitions(format('SELECT sno_internal.log_changed_partitions(%L)',
+                coalesce(pg_partition_root(parent), parent)));
             IF drop_expired THEN
                 PERFORM sno_internal.alter_partitions(
                     format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE'

@@ -1,6 +1,19 @@
 --
 -- Tables whose changes are tracked: what is known of them, and whether their logs are complete
 --
+-- What sno_track_changes('items') creates, and by what each object names the others. PostgreSQL knows these names as
+-- dependencies: it keeps them right when something is renamed, writes them into dumps, and drops no object alone.
+--
+--   items_log, a table        the ID of the change, then the columns of the primary key of items. Its constraint
+--                             "sno_log" names the table: CHECK ('items'::regclass IS NOT NULL).
+--   trigger sno_log           for rows of items and, cloned by PostgreSQL, of its partitions. Its condition names the
+--                             log: WHEN ('items_log'::regclass IS NOT NULL).
+--   trigger sno_log_truncate  the same for TRUNCATE of items, and one for each partition: a partition that has it is
+--                             one that the log knows. The one of items also depends on the partitions (sno_depend), so
+--                             that DROP is refused, which fires no trigger. A dump lacks these dependencies.
+--   items_changes, a view     the log with the rows as they are now. It names both, and items also as a constant:
+--                             WHERE sno_internal.check_changes('items'), which fails if the log is incomplete.
+--
 
 -- The function of the triggers on such a table and its partitions.
 CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
@@ -394,7 +407,7 @@ COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
 
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
 -- there are. It locks no other tables than these.
-CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
+CREATE FUNCTION sno_internal.log_changed_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -421,12 +434,12 @@ BEGIN
     PERFORM sno_internal.keep_partitions(source);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
+COMMENT ON FUNCTION sno_internal.log_changed_partitions(regclass, boolean) IS
     'internal: log the rows of partitions that were attached or detached';
 
 -- Partitions of a table that a command has created or attached, if reads would not report them: those that are new or
 -- empty. It takes no lock that the command has not taken, and leaves others alone.
-CREATE FUNCTION sno_internal.follow_new(source regclass, child regclass) RETURNS void
+CREATE FUNCTION sno_internal.log_new(source regclass, child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -447,12 +460,12 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_new(regclass, regclass) IS
+COMMENT ON FUNCTION sno_internal.log_new(regclass, regclass) IS
     'internal: log the rows of partitions that were created or attached by a command';
-CREATE FUNCTION sno_internal.sno_follow_new(source regclass, child regclass) RETURNS void
+CREATE FUNCTION sno_internal.sno_log_new(source regclass, child regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.sno_follow_new(regclass, regclass) IS
-    'internal: sno_internal.follow_new(), as the owner of the table';
+COMMENT ON FUNCTION sno_internal.sno_log_new(regclass, regclass) IS
+    'internal: sno_internal.log_new(), as the owner of the table';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass

@@ -37,8 +37,7 @@ unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
         let (function, name) = counterpart(fcinfo);
         // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it
         // changes.
-        let takes_turns =
-            name != c"sno_forget_changes" && name != c"sno_follow_new" && name != c"sno_first_key";
+        let takes_turns = name != c"sno_forget_changes" && name != c"sno_log_new" && name != c"sno_first_key";
         let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
         call_as(owner, function, fcinfo)
     }

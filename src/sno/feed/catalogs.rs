@@ -47,7 +47,7 @@ fn bit(relation: Oid) -> (&'static Cell<u64>, u64) {
 ///
 /// # Safety
 /// As for the functions of [`raw`].
-pub(super) unsafe fn follow(relation: Oid, function: Oid) {
+pub(super) unsafe fn analyze_again_on_change(relation: Oid, function: Oid) {
     let (cell, bit) = bit(relation);
     cell.set(cell.get() | bit);
     if FUNCTIONS.iter().all(|known| known.get().0 != function) {

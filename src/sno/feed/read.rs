@@ -16,7 +16,7 @@ use crate::{
     },
     sno::{
         feed::{
-            catalogs::follow,
+            catalogs::analyze_again_on_change,
             failures::Failure,
             horizon::{Horizon, can_store},
             horizon_kind::HorizonKind,
@@ -102,7 +102,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
                 });
             }
         }
-        follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
+        analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
         let kind = feed.horizon_kind();
         if kind == HorizonKind::Scope && given_horizon.is_none() && !feed.is_stale() && !has_rows(feed) {

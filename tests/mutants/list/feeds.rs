@@ -138,6 +138,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SELECT concat('sno_internal.feed_positions',"),
         ("a feed that was restored goes back to where its server has begun", &[DUMPS],
             "NULL, 9223372036854775807, NULL, NULL", "NULL, p.lowered, NULL, NULL"),
+    ]),
+    ("sql/sno/relations.sql", &[
         ("rows of children are not looked at", &[REFUSALS],
             "            UNION ALL\n            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid\n", ""),
     ]),

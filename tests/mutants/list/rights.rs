@@ -21,7 +21,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("everybody has DROP of others' tables refused", &[CHANGES],
             "        lock(part, false);\n", ""),
         ("commands that create partitions of two partitions of a table wait for each other", &[CHANGES],
-            " && name != c\"sno_follow_new\"", ""),
+            " && name != c\"sno_log_new\"", ""),
         ("everybody maintains every table", &[RIGHTS],
             "owner != Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner)", "owner == Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner)"),
         ("members that do not inherit maintain a table", &[RIGHTS],
