@@ -7,9 +7,10 @@ CREATE FUNCTION sno_internal.sno_horizon_support(internal) RETURNS internal
 COMMENT ON FUNCTION sno_internal.sno_horizon_support(internal)
     IS 'internal: refuses a position in a condition on a table';
 CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE SUPPORT sno_internal.sno_horizon_support;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
-CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';
 
 -- For superusers, since this concerns all databases.

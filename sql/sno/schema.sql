@@ -24,10 +24,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_internal.schema() IS 'internal: the schema of the extension';
 CREATE FUNCTION sno_internal.sno_new(metabyte integer) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION sno_internal.sno_new(integer) IS 'internal: sno_new()';
 CREATE FUNCTION sno_internal.sno_horizon(margin interval) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION sno_internal.sno_horizon(interval) IS 'internal: sno_horizon()';
 CREATE FUNCTION sno_internal.sno_last(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;

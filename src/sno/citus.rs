@@ -69,8 +69,6 @@ pub(crate) fn join_transaction() {
     unsafe {
         if let Some(citus) = Transactions::find()
             && !pg_sys::IsTransactionBlock()
-            // Parallel workers write nothing.
-            && pg_sys::ParallelWorkerNumber < 0
         {
             pg_sys::ffi::pg_guard_ffi_boundary(|| {
                 if (citus.is_there)() && !(citus.is_internal)() {

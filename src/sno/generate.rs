@@ -62,6 +62,7 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
     let session = session()?;
     if transaction::announced() == Tick::MAX {
+        transaction::refuse_in_worker("sno_new()")?;
         citus::join_transaction();
     }
     Ok(transaction::next(&session)?.id(metabyte, session.number))

@@ -50,7 +50,7 @@ impl Feed<'_> {
                 String::new()
             }
             4 => format!(
-                "BEGIN; CREATE TEMP TABLE keys ON COMMIT DROP AS SELECT sno_new(1) AS id FROM source; {sleep};
+                "BEGIN; CREATE TEMP TABLE keys ON COMMIT DROP AS SELECT sno_new(1) AS id FROM generate_series(1, 100); {sleep};
                  INSERT INTO items SELECT id, {batch} FROM keys; COMMIT"
             ),
             5 => {
@@ -199,16 +199,11 @@ fn server() -> Server {
     let server = Server::builder()
         .faketime(true)
         .conf("max_prepared_transactions", "20")
-        .conf("max_parallel_workers_per_gather", "2")
-        .conf("min_parallel_table_scan_size", "0")
-        .conf("parallel_setup_cost", "0")
-        .conf("parallel_tuple_cost", "0")
         .conf("max_wal_size", "8GB")
         .start();
     server.set_clock("-60");
     let mut client = server.connect();
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), batch integer NOT NULL)");
-    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 100) n; ANALYZE source");
     client.run(feeds::SETUP);
     client.run("SELECT sno_new(1)");
     server.set_clock("+0");

@@ -43,9 +43,9 @@ SELECT string_agg(proname, ' ' ORDER BY proname) AS functions FROM functions
 WHERE NOT proleakproof AND provolatile = 'i' AND NOT 'internal'::regtype = ANY (proargtypes);
 --> functions
 --> gid_from_bytea gid_from_uuid gid_in gid_lower gid_make gid_upper snowflake_si_index snowflake_si_inspect snowflake_si_lower snowflake_si_machine snowflake_si_make snowflake_si_time snowflake_si_to_sno snowflake_si_upper uid60_from_bigint uid60_from_bytea uid60_in uid60_make uid60_to_sno uniqueid_from_bytea uniqueid_in uniqueid_make uniqueid_to_sno
--- What sno has, too, they have as sno does.
+-- What sno has, too, they have as sno does, but for sno_new(), whose transactions are announced.
 SELECT f.oid::regprocedure AS function FROM functions f
-JOIN pg_proc s ON s.proname = regexp_replace(f.proname, '^[^_]+', 'sno') AND s.pronargs = f.pronargs
+JOIN pg_proc s ON s.proname = regexp_replace(f.proname, '^[^_]+', 'sno') AND s.pronargs = f.pronargs AND s.proname <> 'sno_new'
 WHERE (f.provolatile, f.proisstrict, f.proleakproof, f.proparallel, f.procost)
    <> (s.provolatile, s.proisstrict, s.proleakproof, s.proparallel, s.procost) ORDER BY 1;
 --> function

@@ -76,20 +76,4 @@ impl AtomicU64 {
         pause();
         self.0.fetch_max(value, ordering)
     }
-
-    pub(crate) fn fetch_update(
-        &self,
-        success: Ordering,
-        failure: Ordering,
-        mut update: impl FnMut(u64) -> Option<u64>,
-    ) -> Result<u64, u64> {
-        let mut old = self.load(failure);
-        while let Some(new) = update(old) {
-            match self.compare_exchange(old, new, success, failure) {
-                Ok(old) => return Ok(old),
-                Err(now) => old = now,
-            }
-        }
-        Err(old)
-    }
 }

@@ -96,14 +96,6 @@ impl Announcement {
     pub fn clear(&self) {
         self.0.store(0, Release);
     }
-
-    /// Lowers the tick of this transaction. Several processes can work on one. What an earlier one has announced is
-    /// replaced.
-    fn lower(&self, transaction: u32, tick: Tick) {
-        let new = pack(tick, transaction);
-        let lowered = |old| Some(unpack(old, transaction).map_or(new, |_| new.min(old)));
-        let _ = self.0.fetch_update(Release, Relaxed, lowered);
-    }
 }
 
 /// What all transactions and readers of a database share. Zeros are a valid value.
@@ -133,12 +125,6 @@ impl Horizon {
         self.floor.load(Acquire) >> Tick::BITS
     }
 
-    /// The highest horizon that readers were given in this era. Open transactions have no earlier IDs.
-    pub(crate) fn highest(&self) -> Tick {
-        let highest = self.highest.load(Acquire);
-        if highest >> Tick::BITS == self.era() { Tick::from_bits(highest) } else { Tick::MIN }
-    }
-
     /// Begins an era, with the floor at `to`: the horizons that readers were given before hold no more.
     pub fn lower(&self, era: u64, to: Tick) {
         self.floor.fetch_max(word(era, to), AcqRel);
@@ -147,33 +133,15 @@ impl Horizon {
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers were given a later horizon.
     ///
-    /// `earlier` is the result of the last call for this transaction by this process, or [`Tick::MAX`] if there was
-    /// none. The transaction keeps that permission even if the floor has risen since, because its announcement stops
-    /// readers there.
+    /// `earlier` is the result of the last call for this transaction, or [`Tick::MAX`] if there was none. The transaction
+    /// keeps that permission even if the floor has risen since, because its announcement stops readers there.
     pub fn announce(&self, announcement: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
         let tick = now.max(self.floor());
-        announcement.lower(transaction, tick);
+        // Nor does it let go of a tick that it was allowed before.
+        announcement.0.store(pack(tick.min(earlier), transaction), Release);
         fence(SeqCst);
         tick.max(self.floor()).min(earlier)
-    }
-
-    /// Whether a transaction holds the horizon: whether no reader is given a later horizon than this tick before the
-    /// transaction ends. `transaction` returns its number, as for [`Announcement::of`].
-    ///
-    /// What [`announce`](Self::announce) has returned to a process is held without this question, which is for what
-    /// others have announced for the same transaction. It is false as well if a reader has raised the floor above this
-    /// tick in the moment before the announcement.
-    pub fn is_held(
-        &self,
-        announcement: &Announcement,
-        transaction: impl FnOnce() -> u32,
-        tick: Tick,
-    ) -> bool {
-        let announced = announcement.of(transaction).is_some_and(|announced| announced <= tick);
-        // As after an announcement: readers that have not seen it have raised the floor.
-        fence(SeqCst);
-        announced && self.floor() <= tick
     }
 
     /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` or `prepared` find one, or a
@@ -242,34 +210,18 @@ mod tests {
     #[test]
     fn a_transaction_announces_its_earliest_tick() {
         let (horizon, announcement) = (Horizon::default(), Announcement::default());
-        for (transaction, now, announced) in [(7, 100, 100), (7, 90, 90), (7, 95, 90), (8, 95, 95)] {
-            assert_eq!(horizon.announce(&announcement, transaction, tick(now), Tick::MAX), tick(now));
-            assert_eq!(announcement.of(|| transaction), Some(tick(announced)));
+        let mut earlier = Tick::MAX;
+        for (now, announced) in [(100, 100), (90, 90), (95, 90)] {
+            earlier = horizon.announce(&announcement, 7, tick(now), earlier);
+            assert_eq!([Some(earlier), announcement.of(|| 7)], [Some(tick(announced)); 2]);
         }
+        // The next transaction.
+        assert_eq!(horizon.announce(&announcement, 8, tick(95), Tick::MAX), tick(95));
+        assert_eq!(announcement.of(|| 8), Some(tick(95)));
         // A transaction that has to wait for the clock does not hold the horizon back.
         horizon.advance(0, tick(110), || None, || None);
         assert_eq!(horizon.announce(&announcement, 9, tick(50), Tick::MAX), tick(110));
         assert_eq!(announcement.of(|| 9), Some(tick(110)));
-    }
-
-    #[test]
-    fn a_transaction_holds_the_horizon_from_its_announcement_to_its_end() {
-        let (horizon, announcement) = (Horizon::default(), Announcement::default());
-        let held =
-            |transaction| [99, 100, 101].map(|at| horizon.is_held(&announcement, || transaction, tick(at)));
-        assert_eq!(held(7), [false; 3]);
-        horizon.announce(&announcement, 7, tick(100), Tick::MAX);
-        assert_eq!([held(7), held(8)], [[false, true, true], [false; 3]]);
-        // A reader that looked at the announcements before this announcement.
-        let (announcement, late) = (Announcement::default(), Horizon::default());
-        let late_announcement = || {
-            late.announce(&announcement, 7, tick(99), Tick::MAX);
-            None
-        };
-        late.advance(0, tick(100), late_announcement, || None);
-        assert_eq!([99, 100].map(|at| late.is_held(&announcement, || 7, tick(at))), [false, true]);
-        announcement.clear();
-        assert!(!late.is_held(&announcement, || 7, tick(100)));
     }
 
     #[test]
@@ -327,8 +279,7 @@ mod tests {
         };
         assert_eq!(horizon.advance(0, tick(200), open, || None), tick(100));
         assert_eq!((horizon.floor(), announce(50, tick(100))), (tick(200), tick(100)));
-        // One more process of the transaction knows of nothing.
-        assert_eq!(announce(150, Tick::MAX), tick(200));
+        assert_eq!(announcement.of(|| 7), Some(tick(100)));
     }
 
     #[test]

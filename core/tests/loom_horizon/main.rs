@@ -20,7 +20,7 @@ use loom::{
     },
     thread,
 };
-use sno_core::{Announcement, DatabaseHorizon, Horizon, Horizons, Tick};
+use sno_core::{DatabaseHorizon, Horizons, Tick};
 
 use scene::{PLAIN, Process, Scene, World, step_and_read};
 
@@ -28,7 +28,7 @@ use scene::{PLAIN, Process, Scene, World, step_and_read};
 fn prepare(process: &Process) {
     process.begin(1);
     process.insert(0);
-    let tick = process.own.prepare(&process.announcer());
+    let tick = process.own.prepare();
     process.world.lock.store(tick.map_or(0, Tick::get), Release);
     process.end();
 }
@@ -152,66 +152,18 @@ fn two_readers() {
         .play();
 }
 
-/// A parallel worker of a process, which inserts one row for it. Joined, it returns the row.
-fn parallel_worker(leader: &Process) -> thread::JoinHandle<Vec<(u32, u64)>> {
-    let world = leader.world.clone();
-    leader.leads.set(true);
-    thread::spawn(move || {
-        let worker = Process::new(&world, 0);
-        worker.transaction.set(1);
-        worker.insert(0);
-        worker.rows.take()
-    })
-}
-
-/// A leader that asks whether it may insert a row with a key of an earlier time, while its parallel worker announces.
+/// A transaction that asks whether it may insert a row with a key of an earlier time.
 #[test]
 fn a_key_of_an_earlier_time() {
-    fn leader(process: &Process) {
+    fn rows(process: &Process) {
         process.begin(1);
-        let worker = parallel_worker(process);
-        if process.own.holds(&process.announcer(), Tick::new(100).unwrap()) {
+        process.insert(0);
+        if process.own.holds(Tick::new(100).unwrap()) {
             process.rows.borrow_mut().push((1, 100));
         }
-        process.rows.borrow_mut().extend(worker.join().unwrap());
         process.commit();
     }
-    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
-}
-
-/// What a parallel worker has announced counts for its leader only if no reader was told a later tick, even if the
-/// leader learns of that reader in no other way.
-#[test]
-fn whether_an_announcement_of_another_process_holds() {
-    loom::model(|| {
-        let tick = |number| Tick::new(number).unwrap();
-        let shared = Arc::new((Horizon::default(), Announcement::default()));
-        // As in a scene, who only loads is last.
-        let reader = thread::spawn({
-            let shared = shared.clone();
-            move || shared.0.advance(0, tick(110), || shared.1.of(|| 7), || None).get()
-        });
-        let leader = thread::spawn({
-            let shared = shared.clone();
-            move || shared.0.is_held(&shared.1, || 7, tick(100))
-        });
-        shared.0.announce(&shared.1, 7, tick(100), Tick::MAX);
-        let (horizon, is_held) = (reader.join().unwrap(), leader.join().unwrap());
-        assert!(!is_held || horizon <= 100, "held at 100, and a reader was told {horizon}");
-    });
-}
-
-/// A leader whose parallel worker takes the first ID, and has ended before the leader inserts the row.
-#[test]
-fn a_worker_announces_for_its_leader() {
-    fn leader(process: &Process) {
-        process.begin(1);
-        let worker = parallel_worker(process);
-        process.insert(1);
-        process.rows.borrow_mut().extend(worker.join().unwrap());
-        process.commit();
-    }
-    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+    Scene { processes: &[rows], ..PLAIN }.play();
 }
 
 /// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of

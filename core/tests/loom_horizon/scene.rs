@@ -86,12 +86,9 @@ impl World {
 /// A process that inserts rows.
 pub(crate) struct Process {
     pub(crate) world: Arc<World>,
-    /// Whose announcement and number it uses.
     pub(crate) number: usize,
-    pub(crate) transaction: Cell<u32>,
+    transaction: Cell<u32>,
     pub(crate) own: Transaction,
-    /// Whether it has had a parallel worker.
-    pub(crate) leads: Cell<bool>,
     /// What it read last from the clock.
     last: Cell<u64>,
     pub(crate) rows: RefCell<Vec<(u32, u64)>>,
@@ -111,7 +108,6 @@ impl Process {
             number,
             transaction: Cell::new(0),
             own: Transaction::new(),
-            leads: Cell::new(false),
             last: Cell::new(world.scene.script[0]),
             rows: RefCell::default(),
         }
@@ -122,20 +118,16 @@ impl Process {
         self.world.transactions[self.number].store(transaction, Release);
     }
 
-    pub(crate) fn announcer(&self) -> Announcer<'_> {
-        let World { horizon, announcements, .. } = &*self.world;
-        let (number, is_shared) = (self.transaction.get(), self.leads.get());
-        Announcer { horizon, announcement: &announcements[self.number], number, is_shared }
-    }
-
     /// Takes an ID for a row, unless it would have to wait.
     pub(crate) fn insert(&self, row: u32) {
-        let World { slot, marks, .. } = &*self.world;
+        let World { slot, marks, horizon, announcements, .. } = &*self.world;
+        let (announcement, number) = (&announcements[self.number], self.transaction.get());
+        let announcer = Announcer { horizon, announcement, number };
         loop {
             match slot.claim_from(self.own.announced(), self, SequenceRange::default(), marks) {
                 Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick().get())),
                 Err(ClaimError::TooEarly { now }) => {
-                    if self.own.announce(&self.announcer(), now) > now {
+                    if self.own.announce(&announcer, now) > now {
                         return;
                     }
                 }
@@ -158,7 +150,7 @@ impl Process {
     pub(crate) fn end(&self) {
         let World { transactions, announcements, clears, .. } = &*self.world;
         transactions[self.number].store(0, Release);
-        self.own.end(self.leads.get(), || clears.then_some(&announcements[self.number]));
+        self.own.end(|| clears.then_some(&announcements[self.number]));
     }
 }
 

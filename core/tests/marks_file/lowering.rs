@@ -38,7 +38,7 @@ fn id(server: &Server, session: &Generator<'_>, database: u32, now: u64) -> Resu
     server.now.store(now, Relaxed);
     let (transaction, announcement) = (Transaction::new(), Announcement::default());
     let horizon = session.horizon_of(database).unwrap();
-    let announcer = Announcer { horizon: &horizon, announcement: &announcement, number: 7, is_shared: false };
+    let announcer = Announcer { horizon: &horizon, announcement: &announcement, number: 7 };
     match session.next_of(&transaction, &announcer) {
         Ok(stamp) => Ok((stamp.tick().get(), stamp.tick_tock())),
         Err(Error::ClockWentBack { until, is_for_horizon, .. }) => {

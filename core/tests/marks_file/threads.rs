@@ -74,7 +74,7 @@ fn a_wait_beside_a_writer() {
         let (announcement, number, visible) = &*of_writer;
         let (transaction, horizon) = (Transaction::new(), session.horizon_of(1).unwrap());
         number.store(7, Release);
-        let announcer = Announcer { horizon: &horizon, announcement, number: 7, is_shared: false };
+        let announcer = Announcer { horizon: &horizon, announcement, number: 7 };
         let tick = session.next_of(&transaction, &announcer).unwrap().tick();
         visible.store(true, Release);
         number.store(0, Release);

@@ -63,7 +63,6 @@ const EVENTS: &[&str] = &[
     "old files that were put back",
     "upgrades to a new cluster",
     "horizons that a transaction holds back",
-    "parallel workers",
     "prepared transactions",
     "subtransactions rolled back",
     "settings that changed",

@@ -25,26 +25,16 @@ impl Process {
         (0..Self::count()).map(|number| Self(unsafe { (*pg_sys::ProcGlobal).allProcs.add(number) }))
     }
 
-    /// The process whose transaction this backend works for: itself, or the leader of a parallel worker.
+    /// This backend.
     pub fn own() -> Self {
-        // SAFETY: a backend has its own, and a worker keeps its leader until it ends.
-        unsafe {
-            let leader = (*pg_sys::MyProc).lockGroupLeader;
-            Self(if leader.is_null() { pg_sys::MyProc } else { leader })
-        }
+        // SAFETY: reads a variable of this backend.
+        Self(unsafe { pg_sys::MyProc })
     }
 
-    /// Whether it has led parallel workers, which may have worked for its transaction.
-    pub fn has_led(self) -> bool {
-        // SAFETY: this backend or its leader, both of which exist. The field stays set until the process ends.
-        unsafe { !(*self.0).lockGroupLeader.is_null() }
-    }
-
-    /// Whether this backend is the leader of parallel workers, which may have worked for its transaction. Not so a
-    /// worker, which commits a transaction of its own before it joins that of its leader.
-    pub fn leads() -> bool {
+    /// Whether this backend is a parallel worker, which runs a part of its leader's statement.
+    pub fn is_parallel_worker() -> bool {
         // SAFETY: as above.
-        unsafe { (*pg_sys::MyProc).lockGroupLeader == pg_sys::MyProc }
+        unsafe { pg_sys::ParallelWorkerNumber >= 0 }
     }
 
     /// Its number, from 0 up to the [count](Self::count).

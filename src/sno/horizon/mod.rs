@@ -5,7 +5,7 @@
 //!
 //! | event | who | does, in this order |
 //! |---|---|---|
-//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's announcement, passes a fence, loads the floor. It takes IDs from there on |
+//! | the first `sno_new()` of a transaction | its process, which is no parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's announcement, passes a fence, loads the floor. It takes IDs from there on |
 //! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
 //! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has [the tick from which on it has IDs](sno_core::Transaction::prepare) in its tag |
 //! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, and gives the lock to it |
@@ -16,9 +16,9 @@
 //! | `COMMIT PREPARED` | PostgreSQL | makes the commit visible, sends what it has changed in catalogs, then releases the lock |
 //! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the announcements, then the locks, to raise the floor no further than to the least; passes a fence; loads the announcements, then the locks, again; writes marks to disk; accepts what was sent; returns the horizon |
 //!
-//! * **Announcements.** Each process has one. A parallel worker uses its leader's, which inserts the rows. An announcement counts
-//!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
-//!   Transactions also clear their announcements, but a reader does not depend on it.
+//! * **Announcements.** Each process has one, which counts only while it is in the transaction whose
+//!   [number](crate::pg::process::Process::transaction) it has. Transactions also clear their announcements, but a reader does not depend
+//!   on it.
 //! * **Catalogs.** The rows of a transaction can be in a partition that it has attached, and a session that does not know of it does not
 //!   read it. So the transaction holds the horizon until PostgreSQL has sent what it has changed, and the reader accepts that before its
 //!   query is planned. Other transactions that insert into this partition wait for its locks.

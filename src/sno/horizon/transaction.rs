@@ -2,8 +2,11 @@
 
 use std::{cell::Cell, ffi::c_void, ptr};
 
-use pgrx::pg_sys::{self, LOCKTAG, ResourceReleasePhase, XactEvent};
-use sno_core::{Announcer, DatabaseHorizon, Sno, Stamp, Tick, Transaction};
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, LOCKTAG, ResourceReleasePhase, XactEvent},
+};
+use sno_core::{Announcer, Sno, Stamp, Tick, Transaction};
 
 use crate::{
     generator::errors,
@@ -43,26 +46,28 @@ pub(crate) fn announced() -> Tick {
     TRANSACTION.announced()
 }
 
-/// How this process announces in the horizon of its database: in its own announcement, or a parallel worker in its leader's.
-fn announcer(horizon: DatabaseHorizon<'static>) -> Result<Announcer<'static>, Error> {
-    let process = Process::own();
-    Ok(Announcer {
-        horizon: horizon.horizon(),
-        announcement: &MEMORY.per_process()?[process.number()],
-        number: process.transaction(),
-        is_shared: process.has_led(),
-    })
-}
-
-/// The same, for a process that may have announced nothing.
-fn present_announcer() -> Result<Announcer<'static>, Error> {
-    announcer(MEMORY.generators()?.horizons.find(own_database()))
+/// Refuses a call in a parallel worker: what it announces would end with it, before its leader commits the rows. It begins with nothing
+/// announced, so it takes no ID before it comes here.
+pub(crate) fn refuse_in_worker(call: &str) -> Result<(), Error> {
+    if !Process::is_parallel_worker() {
+        return Ok(());
+    }
+    Err(Error::new(
+        SqlState::ERRCODE_INVALID_TRANSACTION_STATE,
+        format!("cannot execute {call} in a parallel worker"),
+    )
+    .hint("Label the function that calls it PARALLEL RESTRICTED."))
 }
 
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
     let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
-    let announcer = announcer(horizon)?;
+    let process = Process::own();
+    let announcer = Announcer {
+        horizon: horizon.horizon(),
+        announcement: &MEMORY.per_process()?[process.number()],
+        number: process.transaction(),
+    };
     let stamp = session.next_of(&TRANSACTION, &announcer).map_err(errors::generation::<SnoScheme>);
     point(c"id taken");
     stamp
@@ -71,7 +76,8 @@ pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends. Not so on a
 /// server that generates nothing; triggers that ask do so in restores, too.
 fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
-    Ok(is_preloaded() && TRANSACTION.holds(&present_announcer()?, id.tick()))
+    refuse_in_worker("sno_holds_horizon()")?;
+    Ok(is_preloaded() && TRANSACTION.holds(id.tick()))
 }
 
 unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
@@ -109,7 +115,7 @@ unsafe extern "C-unwind" fn at_release(
 
 /// Takes the lock of a transaction that is about to be prepared, if it has IDs.
 fn before_prepare() -> Result<(), Error> {
-    if let Some(tick) = TRANSACTION.prepare(&present_announcer()?) {
+    if let Some(tick) = TRANSACTION.prepare() {
         // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
         unsafe {
             let tag = tag(pg_sys::GetTopTransactionId().into_inner(), tick);
@@ -147,6 +153,5 @@ pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
 /// Forgets the tick of a transaction that has ended, and clears what is announced for it.
 fn at_end() {
     IS_COMMITTED.set(false);
-    let announcement = || Some(&MEMORY.per_process().ok()?[Process::own().number()]);
-    TRANSACTION.end(Process::leads(), announcement);
+    TRANSACTION.end(|| Some(&MEMORY.per_process().ok()?[Process::own().number()]));
 }

@@ -96,9 +96,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "prefix.reserved().map(|_| prefix.partition(0)).ok_or_else(|| no_reserved_partition(prefix))?"),
     ]),
     ("sql/sno/generation.sql", &[
-        ("a function is not parallel safe any more", &[REGRESS, UPGRADES],
-            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
-            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
+        ("a function is parallel safe that was not", &[REGRESS, UPGRADES],
+            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;",
+            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;"),
     ]),
     ("shared/src/pg/wait.rs", &[
         ("a wait that was woken up once does not sleep any more", &[WAITING],

@@ -82,10 +82,10 @@ fn no_group_no_id() {
     }
 }
 
-/// Parallel workers generate IDs, and join no transaction of Citus.
+/// Its leader generates, and joins a transaction of Citus while the workers run.
 #[test]
 #[ignore = "needs Citus: make test-citus"]
-fn parallel_workers_generate_ids() {
+fn a_parallel_plan_generates_ids() {
     let cluster = Cluster::new(1);
     let mut client = cluster.coordinator.connect();
     client.run(

@@ -16,13 +16,6 @@ const TABLE: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), 
 /// The horizon without a margin, so that it is up to date.
 const NOW: &str = "SELECT sno_horizon('0')::text";
 
-/// For parallel workers; `hidden` is loaded only when it is called.
-const SOURCE: &str = "CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source;
-    CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'";
-
-const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
-    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
-
 /// Whether the present horizon is after all rows of the table.
 #[track_caller]
 fn settled(client: &mut Client) -> bool {

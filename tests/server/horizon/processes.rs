@@ -1,83 +1,34 @@
-//! Parallel workers, background workers, and the place of a process.
+//! Parallel workers, which generate nothing, and background workers.
 
-use std::thread;
-use std::time::Duration;
+use sno_tests::{Server, Sql as _, code, plan, text, wait_until};
 
-use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, major_version, next_tick, skip, text, wait_until};
+use super::{NOW, holders, settled};
 
-use super::{NOW, PARALLEL, SOURCE, elsewhere, holders, pid, settled};
-use crate::workers_started;
-
-/// The rows are its leader's, and so is the transaction, also if the leader itself has never called `sno_new`.
+/// What a worker announces would end with it, before its leader commits the rows. So it generates nothing, and the leader of a parallel plan does.
 #[test]
-fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
-    let server =
-        Server::builder().conf("log_min_messages", "debug1").conf("max_prepared_transactions", "0").start();
-    let (mut reader, mut elsewhere) = (server.connect(), elsewhere(&server, "other"));
-    reader.run(SOURCE);
-    for call in ["sno_new(1)", "hidden()"] {
-        let mut leader = server.connect();
-        leader.run(PARALLEL);
-        leader.run(&format!("BEGIN; CREATE TABLE items AS SELECT {call} AS id FROM source"));
-        let leader_pid = pid(&mut leader);
-        assert_ne!(workers_started(&server, leader_pid.parse().unwrap()), 0, "no workers");
-        next_tick();
-        let horizon = text(&mut reader, NOW);
-        assert_eq!(holders(&mut reader), [&*leader_pid], "{call}");
-        assert_eq!(holders(&mut elsewhere), [""; 0], "{call}");
-        assert!(leader.one::<bool>(&format!("SELECT min(id) >= '{horizon}' FROM items")), "{call}");
-        leader.run("COMMIT");
-        assert_eq!(holders(&mut reader), [""; 0], "{call}");
-        assert!(settled(&mut reader), "{call}");
-        reader.run("DROP TABLE items");
-    }
-}
-
-/// On 15 and 16, where the numbers of transactions go with another number of a process than its place.
-#[test]
-fn an_announcement_of_the_process_before_in_the_same_place() {
-    const PLACES: usize = 20;
-    let server = Server::builder()
-        .conf("max_prepared_transactions", "0")
-        .conf("max_connections", &PLACES.to_string())
-        .start();
-    let mut reader = server.connect();
-    let version = major_version(&mut reader);
-    if version >= 17 {
-        return skip("the numbers of transactions go with the place from PostgreSQL 17 on");
-    }
-    reader.run(SOURCE);
-    let number = |client: &mut Client| -> u32 {
-        let own = "SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
-                   WHERE pid = pg_backend_pid() LIMIT 1";
-        text(client, own).parse().unwrap()
+fn parallel_workers_generate_nothing() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source;
+         CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END';
+         CREATE FUNCTION asks(id sno) RETURNS boolean PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_holds_horizon(id); END';
+         SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+         SET parallel_tuple_cost = 0; SET parallel_leader_participation = off",
+    );
+    let query = |call: &str| {
+        format!("SELECT count(DISTINCT id) FROM (SELECT {call} AS id FROM source WHERE n > 0 OFFSET 0) s")
     };
-    let (mut first, second) = (server.connect(), server.connect());
-    (0..200).for_each(|_| first.run("SELECT"));
-    // The leader itself announces nothing.
-    first.run(PARALLEL);
-    first.run("BEGIN; CREATE TABLE made AS SELECT hidden() AS id FROM source");
-    let left = number(&mut first);
-    let holder = pid(&mut first);
-    assert_eq!(holders(&mut reader), [&*holder]);
-    first.run("COMMIT");
-    assert_eq!(holders(&mut reader), [""; 0]);
-    // The next process takes the lowest number that is free, and the place of the last one that ended; on 16, that of
-    // the first one. So there all others come before: all but those of the reader, the two, and the third.
-    for client in [first, second] {
-        drop(client);
-        thread::sleep(Duration::from_millis(500));
+    assert!(plan(&mut client, "COSTS off", &query("sno_new(1)")).contains("Gather"));
+    assert_eq!(client.one::<i64>(&query("sno_new(1)")), 20_000);
+    // Also where the leader has announced.
+    for begin in ["BEGIN", "BEGIN; SELECT sno_new()"] {
+        for call in ["hidden()", "asks('2222222222222222')"] {
+            client.run(begin);
+            assert_eq!(code(&mut client, &query(call)), "25000", "{begin}; {call}");
+            client.run("ROLLBACK");
+        }
     }
-    if version == 16 {
-        (0..PLACES - 4).for_each(|_| drop(server.connect()));
-        thread::sleep(Duration::from_millis(500));
-    }
-    let (_third, mut fourth) = (server.connect(), server.connect());
-    while number(&mut fourth) < left - 1 {}
-    fourth.run("BEGIN");
-    assert_eq!(number(&mut fourth), left);
-    assert_eq!(holders(&mut reader), [""; 0]);
 }
 
 /// A background worker, such as one that applies what is replicated, has a place of its own among the processes.

@@ -4,9 +4,9 @@ use std::thread;
 use std::time::Instant;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, next_tick, plan, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, code, next_tick, text, wait_until};
 
-use super::{NOW, PARALLEL, SOURCE, TABLE, elsewhere, holders, pid, settled};
+use super::{NOW, TABLE, elsewhere, holders, pid, settled};
 
 #[test]
 fn transactions_that_have_ids_hold_it_back_until_they_end() {
@@ -109,7 +109,6 @@ fn a_transaction_knows_what_it_holds() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(TABLE);
-    client.run(SOURCE);
     let earlier = text(&mut client, "SELECT sno_new(1)::text");
     next_tick();
     let holds =
@@ -128,17 +127,6 @@ fn a_transaction_knows_what_it_holds() {
     client.run("COMMIT");
     assert!(!holds(&mut client, &own) && !holds(&mut client, &others));
 
-    // IDs of parallel workers, asked by the leader and by other workers.
-    let mut leader = server.connect();
-    leader.run(PARALLEL);
-    leader.run("BEGIN; CREATE TABLE made AS SELECT sno_new(1) AS id FROM source");
-    assert!(leader.one::<bool>("SELECT bool_and(sno_holds_horizon(id)) FROM made"));
-    let plan = plan(&mut leader, "COSTS off", "SELECT bool_and(sno_holds_horizon(id)) FROM made");
-    assert!(plan.contains("Parallel"), "{plan}");
-    assert!(!holds(&mut leader, &earlier));
-    leader.run("COMMIT");
-    assert!(!leader.one::<bool>("SELECT bool_or(sno_holds_horizon(id)) FROM made"));
-
     client.run(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
            AS $$ BEGIN RAISE 'key % was generated in an earlier transaction', NEW.id; END $$;
@@ -156,14 +144,7 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
     let server = Server::builder().conf("max_prepared_transactions", "9").start();
     let mut client = server.connect();
     client.run(TABLE);
-    client.run(SOURCE);
-    // One of each kind: IDs of workers and a later one of their leader, none, one that is rolled back, and one that is
-    // committed.
-    client.run(PARALLEL);
-    client.run(
-        "BEGIN; CREATE TABLE others AS SELECT sno_new(1) AS id FROM source; SELECT pg_sleep(0.02);
-         INSERT INTO items VALUES (DEFAULT, 0); PREPARE TRANSACTION 'worker'",
-    );
+    // One of each kind: without IDs, one that is rolled back, and one that is committed.
     client.run("BEGIN; CREATE TABLE t (n integer); PREPARE TRANSACTION 'none'");
     for gid in ["rolled back", "committed"] {
         client.run(&format!("BEGIN; INSERT INTO items VALUES (DEFAULT, 1); PREPARE TRANSACTION '{gid}'"));
@@ -180,10 +161,8 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
         assert_eq!(holders(&mut there), ["elsewhere"], "{mode:?}");
         client.run("INSERT INTO items VALUES (DEFAULT, 2)");
         assert_eq!(text(&mut client, NOW), horizon, "{mode:?}");
-        assert_eq!(holders(&mut client), ["worker", "rolled back", "committed"], "{mode:?}");
+        assert_eq!(holders(&mut client), ["rolled back", "committed"], "{mode:?}");
     }
-    client.run("COMMIT PREPARED 'worker'");
-    assert!(client.one::<bool>(&format!("SELECT min(id) >= '{horizon}' FROM others")));
     client.run("ROLLBACK PREPARED 'rolled back'");
     let last = text(&mut client, NOW);
     assert_eq!(holders(&mut client), ["committed"]);

@@ -1,4 +1,4 @@
-//! What a process of a server does: sessions, transactions, parallel workers, readers of the horizon.
+//! What a process of a server does: sessions, transactions, readers of the horizon.
 
 mod host;
 
@@ -12,7 +12,7 @@ use sno_core::{
     server::{Error, Host as _, MarksFile, Session, Shared},
 };
 
-use crate::world::{Machine, Prepared, Row, SECOND, SLOTS, WORKERS, World, millis};
+use crate::world::{Machine, Prepared, Row, SECOND, SLOTS, World, millis};
 
 /// A process, in the place that its machine has for it.
 #[derive(Clone, Copy)]
@@ -73,7 +73,6 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
             4 if world.faults.lowers && world.one_in(3) => process.lower(&session),
             4 if place == SECOND && world.one_in(2) => process.copy(),
             4 => world.nap(machine, place, 1 + world.below(20_000) as i64),
-            _ if place >= WORKERS => process.work(&session, &last),
             _ => process.transaction(&session, &last),
         }
     }
@@ -88,7 +87,7 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
         Err(error) => return world.fail(format!("no session at the end: {error}")),
     };
     machine.begin(0);
-    if let Err(error) = process.next(&session, &process.own.transaction, 0, &Cell::new(None)) {
+    if let Err(error) = process.next(&session, &Cell::new(None)) {
         world.fail(format!("no ID at the end: {error}"));
     }
     process.commit(0);
@@ -111,7 +110,7 @@ pub(crate) fn call(world: &World, machine: &Machine, name: &str) {
         "horizon" => session
             .horizon(&session.horizon_of(1).unwrap(), 250, || None, || None)
             .map(|tick| format!("{} ms, side 0", millis(tick))),
-        _ => process.next(&session, &process.own.transaction, 0, &last).map(|()| {
+        _ => process.next(&session, &last).map(|()| {
             let (stamp, _) = last.get().unwrap();
             format!("{} ms, side {}", millis(stamp.tick()), stamp.tick_tock() as u8)
         }),
@@ -159,15 +158,9 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// The next ID of a transaction, whose leader has this place.
-    fn next(
-        &self,
-        session: &Generator<'a>,
-        transaction: &Transaction,
-        leader: usize,
-        last: &Cell<Option<(Stamp, i64)>>,
-    ) -> Result<(), Error> {
-        let machine = self.machine;
+    /// The next ID of a transaction.
+    fn next(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) -> Result<(), Error> {
+        let (machine, transaction) = (self.machine, &self.own.transaction);
         let (began, clock) = (self.world.time.get(), machine.clock(self.world));
         // As the extension does: first without waiting.
         let stamp = match session.try_next(transaction.announced()) {
@@ -175,9 +168,14 @@ impl<'a> Process<'a> {
             None => {
                 self.own.waits_since.set(None);
                 self.own.ticks_since.set(None);
-                let result = self
-                    .announcer(session, leader)
-                    .and_then(|announcer| session.next_of(transaction, &announcer));
+                let announcer = |horizon: DatabaseHorizon<'a>| Announcer {
+                    horizon: horizon.horizon(),
+                    announcement: &machine.announcements[self.place],
+                    number: machine.numbers[self.place].get(),
+                };
+                let result = session
+                    .horizon_of(machine.database(self.place))
+                    .and_then(|horizon| session.next_of(transaction, &announcer(horizon)));
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
                 {
@@ -189,7 +187,7 @@ impl<'a> Process<'a> {
                 result?
             }
         };
-        self.world.own(machine, leader, session.number, stamp);
+        self.world.own(machine, self.place, session.number, stamp);
         let slow = self.world.time.get() - began > 60_000_000 && !self.world.faults.freezes;
         if slow {
             self.world.count("calls of more than a minute");
@@ -210,15 +208,9 @@ impl<'a> Process<'a> {
     }
 
     /// Some IDs; false if one of them failed.
-    fn generate(
-        &self,
-        session: &Generator<'a>,
-        transaction: &Transaction,
-        leader: usize,
-        last: &Cell<Option<(Stamp, i64)>>,
-    ) -> bool {
+    fn generate(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) -> bool {
         (0..1 + self.world.below(6)).all(|_| {
-            let result = self.statement(|| self.next(session, transaction, leader, last));
+            let result = self.statement(|| self.next(session, last));
             if let Some(Err(error)) = &result {
                 self.world.say(self.machine, || format!("p{} {error}", self.place));
                 self.world.count(match error {
@@ -234,7 +226,6 @@ impl<'a> Process<'a> {
 
     fn transaction(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let transaction = &self.own.transaction;
         machine.begin(place);
         let (mut good, mut position, mut lowerings) = (true, 0, machine.lowerings.get());
         for _ in 0..1 + world.below(4) {
@@ -250,25 +241,15 @@ impl<'a> Process<'a> {
                 2 if good => {
                     // A subtransaction that is rolled back.
                     let rows = machine.rows[place].borrow().len();
-                    self.generate(session, transaction, place, last);
-                    if machine.workers[place].get() == 0 {
-                        machine.rows[place].borrow_mut().truncate(rows);
-                    }
+                    self.generate(session, last);
+                    machine.rows[place].borrow_mut().truncate(rows);
                     world.count("subtransactions rolled back");
                 }
-                3 => {
-                    machine.wants_workers[place].set(true);
-                    world.nap(machine, place, world.below(3000) as i64);
-                    machine.wants_workers[place].set(false);
-                }
-                _ => good &= self.generate(session, transaction, place, last),
+                _ => good &= self.generate(session, last),
             }
         }
-        while machine.workers[place].get() > 0 {
-            world.nap(machine, place, 500);
-        }
         match world.below(8) {
-            0 => self.prepare(session),
+            0 => self.prepare(),
             // A feed that was set back meanwhile stays there.
             1..=5 if good => self.commit(if lowerings == machine.lowerings.get() { position } else { 0 }),
             _ => {
@@ -281,9 +262,7 @@ impl<'a> Process<'a> {
 
     fn end(&self) {
         self.world.pause();
-        self.own
-            .transaction
-            .end(self.machine.led[self.place].get(), || Some(&self.machine.announcements[self.place]));
+        self.own.transaction.end(|| Some(&self.machine.announcements[self.place]));
     }
 
     fn commit(&self, position: u64) {
@@ -306,26 +285,9 @@ impl<'a> Process<'a> {
         self.end();
     }
 
-    /// This process, or a parallel worker of a leader.
-    fn announcer(&self, session: &Generator<'a>, leader: usize) -> Result<Announcer<'a>, Error> {
-        let machine = self.machine;
-        Ok(Announcer {
-            horizon: session.horizon_of(machine.database(leader))?.horizon(),
-            announcement: &machine.announcements[leader],
-            number: machine.numbers[leader].get(),
-            is_shared: machine.led[leader].get(),
-        })
-    }
-
-    fn prepare(&self, session: &Generator<'a>) {
+    fn prepare(&self) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let horizons = &session.shared().horizons;
-        let tick = self.own.transaction.prepare(&Announcer {
-            horizon: horizons.find(machine.database(place)).horizon(),
-            announcement: &machine.announcements[place],
-            number: machine.numbers[place].get(),
-            is_shared: machine.led[place].get(),
-        });
+        let tick = self.own.transaction.prepare();
         machine.preparing[place].set(tick);
         world.say(machine, || format!("p{place} prepares with {tick:?}"));
         world.pause();
@@ -365,20 +327,6 @@ impl<'a> Process<'a> {
         world.pause();
         // The lock is released after the commit is visible.
         machine.prepared.borrow_mut().retain(|prepared| !prepared.is_visible);
-    }
-
-    /// Generates for another process' transaction.
-    fn work(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
-        let machine = self.machine;
-        let Some(leader) = (0..WORKERS).find(|place| machine.wants_workers[*place].get()) else {
-            return self.world.nap(machine, self.place, 1000);
-        };
-        machine.workers[leader].set(machine.workers[leader].get() + 1);
-        machine.led[leader].set(true);
-        self.world.count("parallel workers");
-        last.set(None);
-        self.generate(session, &Transaction::new(), leader, last);
-        machine.workers[leader].set(machine.workers[leader].get() - 1);
     }
 
     /// The second database is dropped, and created again as a copy of the first one, with the positions of its feeds.

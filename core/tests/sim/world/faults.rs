@@ -137,9 +137,6 @@ impl World {
             machine.numbers[place].set(0);
             machine.rows[place].borrow_mut().clear();
             machine.preparing[place].set(None);
-            machine.wants_workers[place].set(false);
-            machine.workers[place].set(0);
-            machine.led[place].set(false);
             machine.parked[place].set(false);
         }
         if !matches!(down, Down::Crash | Down::Power) {

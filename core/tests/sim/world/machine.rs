@@ -12,9 +12,8 @@ use crate::disk::{Disk, newest_record};
 
 /// Generators of a server: fewer than partitions, so that some share one.
 pub(crate) const SLOTS: usize = 2;
-/// Processes of a server. Those from `WORKERS` on are parallel workers.
+/// Processes of a server.
 pub(crate) const PLACES: usize = 4;
-pub(crate) const WORKERS: usize = 3;
 /// The process in the second database.
 pub(crate) const SECOND: usize = 2;
 
@@ -87,10 +86,6 @@ pub(crate) struct Machine {
     pub(crate) prepared: RefCell<Vec<Prepared>>,
     /// Rows of transactions that have committed.
     pub(crate) visible: RefCell<Vec<Row>>,
-    pub(crate) wants_workers: [Cell<bool>; PLACES],
-    pub(crate) workers: [Cell<u32>; PLACES],
-    /// Whether the process has had workers.
-    pub(crate) led: [Cell<bool>; PLACES],
     pub(super) wake: [Cell<i64>; PLACES],
     pub(crate) parked: [Cell<bool>; PLACES],
     pub(crate) has_restarted: Cell<bool>,

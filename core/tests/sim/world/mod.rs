@@ -21,7 +21,7 @@ use faults::Down;
 use machine::Backup;
 pub(crate) use {
     lives::{Outcome, follow, millis, run},
-    machine::{Machine, PLACES, Prepared, Row, SECOND, SLOTS, WORKERS},
+    machine::{Machine, PLACES, Prepared, Row, SECOND, SLOTS},
 };
 
 const START: i64 = 1_767_225_600_000_000;
@@ -277,7 +277,7 @@ impl World {
     }
 
     /// An ID is handed out.
-    pub(crate) fn own(&self, machine: &Machine, leader: usize, partition: u16, stamp: Stamp) {
+    pub(crate) fn own(&self, machine: &Machine, place: usize, partition: u16, stamp: Stamp) {
         let (tick, side) = (stamp.tick().get(), stamp.tick_tock() as usize);
         let id = (partition, tick << 17 | (side as u64) << 16 | u64::from(stamp.sequence()));
         self.say(machine, || {
@@ -293,7 +293,7 @@ impl World {
         if self.taken.borrow_mut().insert(id, false).is_some() {
             self.fail(format!("twice: partition {partition}, {stamp:?}"));
         }
-        let told = machine.told[usize::from(leader == SECOND)].get();
+        let told = machine.told[usize::from(place == SECOND)].get();
         if tick < told {
             self.fail(format!("{stamp:?} is below a horizon that was returned, {told}"));
         }
@@ -315,7 +315,7 @@ impl World {
             machine.some_tick.set(tick);
         }
         let at = tick.max(Tick::floor(machine.clock(self)).unwrap().get());
-        machine.rows[leader].borrow_mut().push(Row { id, tick, at, database: machine.database(leader) });
+        machine.rows[place].borrow_mut().push(Row { id, tick, at, database: machine.database(place) });
     }
 
     /// A commit is in the log, and with it rows and how far a feed was read; its time is from a moment before.
