@@ -24,7 +24,7 @@ BEGIN
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
-        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
+        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_lock_feed',
         'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
@@ -350,36 +350,24 @@ $$;
 COMMENT ON FUNCTION uuidv7_unseen_key(uuidv7_feeds, uuid[])
     IS 'internal: the first row that the calling statement does not see';
 
--- VOLATILE, too: whoever moves the feed first from where its statement sees it has the rows. Others wait for that
--- transaction, and return nothing if it commits, since their statements do not see what it did with the rows.
-CREATE OR REPLACE FUNCTION uuidv7_move_feed(f uuidv7_feeds, last uuid) RETURNS boolean
+-- VOLATILE, too: whoever locks the feed first where its statement sees it has the rows. Others wait for that
+-- transaction, and return nothing if it has moved the feed, since their statements do not see what it did with the
+-- rows.
+CREATE OR REPLACE FUNCTION uuidv7_lock_feed(f uuidv7_feeds) RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 BEGIN
-    UPDATE uuidv7_feeds u SET position = last WHERE u.feed = f.feed AND u.position = f.position;
-    IF FOUND THEN
-        RETURN true;
-    END IF;
-    -- The transaction of the row's present version, the latest of its 32 bits: only one's own can be in progress.
-    IF pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
-        SELECT FROM uuidv7_feeds u, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
-        WHERE u.feed = f.feed AND pg_xact_status((n - ((n - u.xmin::text::bigint) & 4294967295))::text::xid8)
-            = 'in progress'
-    ) THEN
-        RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
-            DETAIL = 'Its transaction has moved the feed since the statement began.',
-            HINT = 'Call uuidv7_feed() in FROM, once for each feed.';
-    END IF;
-    RETURN false;
+    PERFORM FROM uuidv7_feeds u WHERE u.feed = f.feed AND u.position = f.position FOR NO KEY UPDATE;
+    RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION uuidv7_move_feed(uuidv7_feeds, uuid) IS 'internal: moves a feed';
+COMMENT ON FUNCTION uuidv7_lock_feed(uuidv7_feeds)
+    IS 'internal: locks a feed that is where the calling statement sees it';
 
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions
 -- wrote.
-CREATE OR REPLACE FUNCTION uuidv7_feed(
-        feed text, row_type anyelement, batch_size integer DEFAULT 1000, moves boolean DEFAULT true
-    ) RETURNS SETOF anyelement
+CREATE OR REPLACE FUNCTION uuidv7_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
+    RETURNS SETOF anyelement
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000
 AS $$
 DECLARE
@@ -393,7 +381,7 @@ BEGIN
     IF batch_size < 1 IS NOT FALSE THEN
         RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_feed.feed;
+    SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_peek_feed.feed;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     ELSIF f.source::oid <> (SELECT t.typrelid FROM pg_type t WHERE t.oid = given::oid) THEN
@@ -417,21 +405,12 @@ BEGIN
     -- call.
     unseen := uuidv7_unseen_key(f, seen);
     last := (SELECT k FROM pg_catalog.unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
-    IF last IS NOT NULL AND uuidv7_move_feed(f, CASE WHEN moves THEN last ELSE f.position END) THEN
+    IF last IS NOT NULL AND uuidv7_lock_feed(f) THEN
         RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key,
             f.source)
             USING f.position, last;
     END IF;
 END
-$$;
-COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer, boolean)
-    IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
-
-CREATE OR REPLACE FUNCTION uuidv7_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
-    RETURNS SETOF anyelement
-    LANGUAGE SQL STABLE PARALLEL UNSAFE ROWS 1000
-AS $$
-    SELECT * FROM uuidv7_feed(feed, row_type, batch_size, moves => false)
 $$;
 COMMENT ON FUNCTION uuidv7_peek_feed(text, anyelement, integer)
     IS 'the next rows of a feed, in the order of their IDs, until uuidv7_advance_feed() says that they are done';
@@ -451,7 +430,13 @@ BEGIN
             DETAIL = 'No row up to there was returned.', HINT = 'Use the ID of the last row that is done.';
     END IF;
     UPDATE uuidv7_feeds u SET position = upto WHERE u.feed = uuidv7_advance_feed.feed AND u.position < upto;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RAISE WARNING 'rows of feed "%" up to "%" were done before', feed, upto
+            USING DETAIL = 'Another consumer may have got the same rows, and done the same.',
+                HINT = 'Peek and advance in one transaction, or start one consumer of a feed only.';
+        RETURN false;
+    END IF;
+    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION uuidv7_advance_feed(text, uuid)
@@ -463,8 +448,8 @@ DO $do$
 DECLARE
     function regprocedure;
 BEGIN
-    FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)',
-        'uuidv7_feed(text, anyelement, integer, boolean)', 'uuidv7_peek_feed(text, anyelement, integer)',
+    FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_lock_feed(uuidv7_feeds)',
+        'uuidv7_peek_feed(text, anyelement, integer)',
         'uuidv7_advance_feed(text, uuid)', 'uuidv7_refuse_old_keys(regclass)',
         'uuidv7_guard_feed()']::regprocedure[] LOOP
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,

@@ -116,9 +116,7 @@ fn torture(server: &Server, targets: &[&'static str], time: Duration) {
                 torture.repeat(|client| {
                     let end = if random.below(4) == 0 { "ROLLBACK" } else { "COMMIT" };
                     let size = 1 + random.below(50);
-                    client.batch_execute(&format!(
-                        "BEGIN; INSERT INTO copied SELECT batch FROM uuidv7_feed('copy', NULL::items, {size}); {end}"
-                    ))
+                    client.batch_execute(&format!("BEGIN; {}; {end}", copy(size)))
                 });
             });
         }
@@ -127,8 +125,7 @@ fn torture(server: &Server, targets: &[&'static str], time: Duration) {
         drop(stop);
     });
     let mut client = server.connect();
-    let feed = "WITH new AS (INSERT INTO copied SELECT batch FROM uuidv7_feed('copy', NULL::items) RETURNING 1) SELECT count(*) FROM new";
-    while client.one::<i64>(feed) > 0 {}
+    while client.one::<i64>(&copy(1000)) > 0 {}
     let all = batches(&mut client, "items");
     compare(&all, &batches(&mut client, "copied"));
     single.check(&mut client);
@@ -138,6 +135,14 @@ fn torture(server: &Server, targets: &[&'static str], time: Duration) {
     assert!(naive < total, "{naive} of {total}");
     tally::count("rows of uuids read below horizons, each once by three readers", total as u64);
     tally::count("rows of uuids that a reader missed who remembers the last ID", (total - naive) as u64);
+}
+
+/// A consumer that is one statement: it returns whether there were rows.
+fn copy(size: usize) -> String {
+    format!(
+        "WITH f AS MATERIALIZED (SELECT * FROM uuidv7_peek_feed('copy', NULL::items, {size})), i AS (INSERT INTO copied SELECT batch FROM f)
+         SELECT count(uuidv7_advance_feed('copy', last)) FROM (SELECT max(id) AS last FROM f HAVING count(*) > 0) l"
+    )
 }
 
 #[test]

@@ -456,7 +456,7 @@ fn functions_of_others_are_not_replaced() {
     let file = sno_tests::sql_file("uuidv7.sql");
     for planted in [
         "FUNCTION sno_uuid_server() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
-        "FUNCTION uuidv7_move_feed() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+        "FUNCTION uuidv7_lock_feed() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
         "TABLE uuidv7_feeds (feed text PRIMARY KEY)",
         "SEQUENCE sno_uuid_counter",
     ] {

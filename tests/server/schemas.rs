@@ -210,7 +210,7 @@ fn names_in_the_files_mean_what_they_mean_in_postgresql() {
                 "CREATE TABLE public.events (id uuid PRIMARY KEY DEFAULT sno_uuid(1), n integer); INSERT INTO public.events (n) VALUES (1), (2)",
                 "INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('export', 'public.events', '0'); SELECT pg_sleep(0.02)",
                 "SELECT uuidv7_settled('public.events'), uuidv7_horizon('public.events', '1 s')",
-                "DO $$ BEGIN ASSERT (SELECT n FROM uuidv7_feed('export', NULL::public.events, 1)) OPERATOR(pg_catalog.=) 1; END $$",
+                "DO $$ BEGIN ASSERT (SELECT n FROM uuidv7_peek_feed('export', NULL::public.events, 1)) OPERATOR(pg_catalog.=) 1; END $$",
             ][..],
         ),
         (

@@ -212,5 +212,5 @@ fn the_file_of_sql_has_the_number_of_its_group() {
         "1 2"
     );
     client.run("INSERT INTO uuidv7_feeds (feed, source) VALUES ('f', 'events')");
-    assert_eq!(code(&mut client, "SELECT FROM uuidv7_feed('f', NULL::events)"), "42809");
+    assert_eq!(code(&mut client, "SELECT FROM uuidv7_peek_feed('f', NULL::events)"), "42809");
 }

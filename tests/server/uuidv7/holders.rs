@@ -83,14 +83,14 @@ fn what_it_refuses() {
         ("SELECT uuidv7_settled(NULL)", "42809"),
         ("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uuidv7_horizon('items')", "25000"),
         ("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT uuidv7_horizon('items')", "25000"),
-        ("SELECT * FROM uuidv7_feed('none', NULL::items)", "42704"),
-        ("SELECT * FROM uuidv7_feed(NULL, NULL::items)", "42704"),
-        ("SELECT * FROM uuidv7_feed('f', NULL::other)", "42804"),
-        ("SELECT * FROM uuidv7_feed('f', 1)", "42804"),
-        ("SELECT * FROM uuidv7_feed('f', NULL::items, 0)", "22023"),
-        ("SELECT * FROM uuidv7_feed('f', NULL::items, NULL)", "22023"),
-        ("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uuidv7_feed('f', NULL::items)", "25000"),
-        ("BEGIN READ ONLY; SELECT uuidv7_feed('f', NULL::items)", "25006"),
+        ("SELECT * FROM uuidv7_peek_feed('none', NULL::items)", "42704"),
+        ("SELECT * FROM uuidv7_peek_feed(NULL, NULL::items)", "42704"),
+        ("SELECT * FROM uuidv7_peek_feed('f', NULL::other)", "42804"),
+        ("SELECT * FROM uuidv7_peek_feed('f', 1)", "42804"),
+        ("SELECT * FROM uuidv7_peek_feed('f', NULL::items, 0)", "22023"),
+        ("SELECT * FROM uuidv7_peek_feed('f', NULL::items, NULL)", "22023"),
+        ("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uuidv7_peek_feed('f', NULL::items)", "25000"),
+        ("BEGIN READ ONLY; SELECT uuidv7_peek_feed('f', NULL::items)", "25006"),
         ("SELECT sno_uuid(-1)", "22003"),
         ("SELECT sno_uuid(256)", "22003"),
     ] {
@@ -100,7 +100,7 @@ fn what_it_refuses() {
         let _ = client.batch_execute("ROLLBACK");
     }
     client.run("CREATE TABLE gone (id uuid); INSERT INTO uuidv7_feeds VALUES ('g', 'gone'); DROP TABLE gone");
-    assert_eq!(code(&mut client, "SELECT * FROM uuidv7_feed('g', NULL::items)"), "42804");
+    assert_eq!(code(&mut client, "SELECT * FROM uuidv7_peek_feed('g', NULL::items)"), "42804");
     // Plans in use notice another number of the server.
     client.run("PREPARE p AS SELECT sno_uuid_server(sno_uuid(1))");
     for (number, state) in [("255", ""), ("256", "22023"), ("-1", "22023")] {
@@ -115,5 +115,5 @@ fn what_it_refuses() {
     }
     let standby = server.standby();
     assert_eq!(code(&mut standby.connect(), "SELECT uuidv7_horizon('items')"), "25006");
-    assert_eq!(code(&mut standby.connect(), "SELECT uuidv7_feed('f', NULL::items)"), "25006");
+    assert_eq!(code(&mut standby.connect(), "SELECT uuidv7_peek_feed('f', NULL::items)"), "25006");
 }

@@ -42,7 +42,11 @@ fn none(client: &mut Client, query: &str) {
 
 /// The numbers of the next rows.
 fn next(client: &mut Client, batch: i32) -> Result<Vec<i32>, String> {
-    let rows = client.query(&format!("SELECT n FROM uuidv7_feed('f', NULL::items, {batch})"), &[]);
+    let read = format!(
+        "WITH f AS MATERIALIZED (SELECT * FROM uuidv7_peek_feed('f', NULL::items, {batch})),
+             done AS MATERIALIZED (SELECT uuidv7_advance_feed('f', max(id)) FROM f HAVING count(*) > 0) SELECT n FROM f, done"
+    );
+    let rows = client.query(&read, &[]);
     let code = |e: sno_tests::postgres::Error| e.code().expect("SQLSTATE").code().to_owned();
     Ok(rows.map_err(code)?.iter().map(|row| row.get(0)).collect())
 }
