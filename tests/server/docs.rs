@@ -248,6 +248,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
             if !printed.status.success()
                 || err.lines().any(|line| {
                     !["NOTICE: ", "DETAIL: ", "HINT: "].iter().any(|start| line.starts_with(start))
+                        && !(line.starts_with("WARNING: ") && sql.contains("WARNING"))
                 })
             {
                 errors += &format!("{}:\n{sql}\n{err}\n", file.display());
@@ -356,7 +357,7 @@ fn functions_and_settings_are_in_the_reference() {
 fn literals<'a>(source: &'a str, start: &str, quote: char) -> impl Iterator<Item = &'a str> {
     source.split(start).skip(1).filter_map(move |rest| {
         // Of Rust: the argument after the SQLSTATE, in a call of `format!` or alone.
-        let rest = if quote == '"' { rest.split_once(',')?.1.trim_start() } else { rest };
+        let rest = if start.contains("SqlState") { rest.split_once(',')?.1 } else { rest }.trim_start();
         let rest = rest.strip_prefix("format!(").unwrap_or(rest).trim_start().strip_prefix(quote)?;
         let is_end = |(at, _): &(usize, &str)| !rest[..*at].ends_with('\\');
         Some(&rest[..rest.match_indices(quote).find(is_end)?.0])
@@ -368,9 +369,13 @@ fn literals<'a>(source: &'a str, start: &str, quote: char) -> impl Iterator<Item
 fn each_message_is_on_its_page() {
     let mut messages: Vec<(bool, String)> = Vec::new();
     for (path, text) in [sources(".rs"), sources(".sql")].concat() {
-        let raised =
-            ["RAISE EXCEPTION ", "RAISE WARNING "].iter().flat_map(|start| literals(&text, start, '\''));
-        let all = raised.chain(literals(&text, "SqlState::ERRCODE_", '"'));
+        let starts = [
+            ("RAISE EXCEPTION ", '\''),
+            ("RAISE WARNING ", '\''),
+            ("SqlState::ERRCODE_", '"'),
+            ("let message =", '"'),
+        ];
+        let all = starts.iter().flat_map(|&(start, quote)| literals(&text, start, quote));
         messages.extend(all.map(|message| (path.ends_with("uuidv7.sql"), message.to_owned())));
     }
     let words = |name| page(name).replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");
