@@ -3,12 +3,13 @@
 -- warn the role that gives it. An error here would keep everybody from working: only a cancellation raises one.
 --
 
-CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
-    RETURNS SETOF record
+CREATE FUNCTION sno_internal.sno_altered(
+        OUT relation regclass, OUT child regclass, OUT added smallint, OUT is_detached boolean
+    ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION sno_internal.sno_altered() IS
     'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
-    'since then; which column was the first that it has added';
+    'since then, or was detached; which column was the first that it has added';
 
 -- The table in whose log the changes of a table are: itself, or one that it is a partition of, and which can be a
 -- partition, too.
@@ -69,8 +70,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.restore_dependency(oid) IS
     'internal: makes a restored trigger for TRUNCATE depend on its partition, so that DROP is refused';
 
--- The first key of a table.
-CREATE FUNCTION sno_internal.first_key(source regclass, key name) RETURNS sno
+-- The first key of a table, or the first one after another.
+CREATE FUNCTION sno_internal.first_key(source regclass, key name, after sno) RETURNS sno
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
     SET enable_seqscan = off
 AS $$
@@ -85,15 +86,16 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'no index of "%" begins with the key', source USING ERRCODE = 'undefined_object';
     END IF;
-    EXECUTE format('SELECT t.%1$I FROM ONLY %2$s t WHERE t.%1$I IS NOT NULL ORDER BY 1 LIMIT 1', key, source)
-        INTO first;
+    EXECUTE format('SELECT t.%1$I FROM ONLY %2$s t WHERE t.%1$I IS NOT NULL AND ($1 IS NULL OR t.%1$I > $1)
+        ORDER BY 1 LIMIT 1', key, source) INTO first USING after;
     RETURN first;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.first_key(regclass, name) IS 'internal: the first key of a table';
-CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name) RETURNS sno
+COMMENT ON FUNCTION sno_internal.first_key(regclass, name, sno)
+    IS 'internal: the first key of a table, or the first one after another';
+CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name, after sno) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name) IS
+COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name, sno) IS
     'internal: sno_internal.first_key(), as the owner of the table';
 
 -- Warns of rows in a new partition or child whose keys are below the position of a feed of its parent. These rows may
@@ -122,7 +124,7 @@ BEGIN
     IF feeds IS NULL THEN
         RETURN;
     END IF;
-    SELECT min(sno_internal.sno_first_key(b.relation, key)) INTO first
+    SELECT min(sno_internal.sno_first_key(b.relation, key, NULL)) INTO first
     FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
     WHERE pg_relation_size(b.relation) > 0;
     SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
@@ -143,6 +145,30 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
     'internal: warn of rows that feeds of a table above theirs have passed';
+
+-- Warns of rows in a partition that feeds of its parent have not read, and now will not.
+CREATE FUNCTION sno_internal.warn_of_unread_rows(parent regclass, child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    unread text;
+BEGIN
+    SELECT string_agg(DISTINCT format('"%s" of role "%s"', r.feed, r.owner), ', ') INTO unread
+    FROM sno_internal.guards(parent) g CROSS JOIN sno_internal.readers(parent) r
+    CROSS JOIN sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    WHERE pg_relation_size(b.relation) > 0 AND sno_internal.sno_first_key(b.relation, g.key, r.read) IS NOT NULL;
+    IF unread IS NOT NULL THEN
+        RAISE WARNING 'rows of "%" were not read by all feeds', child
+            USING DETAIL = format('They are missed by: %s.', unread),
+                HINT = 'Attach it again until they have read these rows.';
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'rows of "%" may not have been read by all feeds', child USING DETAIL = SQLERRM,
+        HINT = 'If so, attach it again until they have read these rows.';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_unread_rows(regclass, regclass) IS
+    'internal: warn of rows that feeds have not read of a partition that was detached';
 
 -- Has a new partition or child refuse keys of earlier transactions, if its parent does. PostgreSQL gives the triggers
 -- of the parent to partitions; for children by inheritance they are created here. Only for keys of an ID type: the cast
@@ -218,11 +244,14 @@ COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
     'internal: tables in whose rows new columns have values';
 
 -- Does what follows from a command on one table.
-CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint) RETURNS void
+CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint, is_detached boolean)
+    RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF child IS NOT NULL THEN
+    IF is_detached THEN
+        PERFORM sno_internal.warn_of_unread_rows(relation, child);
+    ELSIF child IS NOT NULL THEN
         PERFORM sno_internal.log_attached(child), sno_internal.guard_child(child);
     END IF;
     -- ADD COLUMN has locked all partitions and children, so they can be read; ATTACH has not.
@@ -232,7 +261,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.after_command(regclass, regclass, smallint) IS
+COMMENT ON FUNCTION sno_internal.after_command(regclass, regclass, smallint, boolean) IS
     'internal: follow what a command has done to a table';
 
 -- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL), or of a table that was unlogged
@@ -312,7 +341,8 @@ BEGIN
     ELSIF TG_TAG OPERATOR(pg_catalog.=) 'CREATE TRIGGER' THEN
         PERFORM sno_internal.restore_dependency(altered[1]);
     ELSE
-        PERFORM sno_internal.after_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
+        PERFORM sno_internal.after_command(c.relation, c.child, c.added, c.is_detached)
+        FROM sno_internal.sno_altered() c;
     END IF;
 EXCEPTION WHEN OTHERS THEN
     -- Without the message of the error, which the client's encoding may not have. The context, which has the command,
@@ -328,12 +358,28 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
 
+CREATE FUNCTION sno_internal.follow_publication() RETURNS event_trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM sno_internal.feed_positions) THEN
+        PERFORM sno_internal.tell_of_publications();
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE LOG 'publications may have the positions of feeds';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_publication() IS 'internal: what the event trigger for publications does';
+
 CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
     EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
+CREATE EVENT TRIGGER sno_follow_publications ON ddl_command_end WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION')
+    EXECUTE FUNCTION sno_internal.follow_publication();
+COMMENT ON EVENT TRIGGER sno_follow_publications IS 'warns of publications that have the positions of feeds';
 -- ENABLE ALWAYS, so that they also follow DDL that replication applies. They belong to the first superuser, if it still
 -- is one, whoever creates the extension: only superusers can own event triggers, so REASSIGN OWNED of another one would
 -- fail.
@@ -341,7 +387,7 @@ DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites}'::pg_catalog.name[] LOOP
+    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_publications,sno_follow_rewrites}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         IF EXISTS (SELECT FROM pg_catalog.pg_roles r
             WHERE r.oid OPERATOR(pg_catalog.=) '10'::pg_catalog.oid AND r.rolsuper) THEN

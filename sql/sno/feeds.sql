@@ -128,6 +128,9 @@ BEGIN
                 USING DETAIL = 'It goes on with the rows from now on: those that it had read come again.';
             NEW.position := sno_internal.sno_last(clock_timestamp(), true);
         END IF;
+        -- As for a feed that was read here: inserts wait for a clock that is set back, or sno_lower_horizon() leads it
+        -- back.
+        NEW.lowered := sno_internal.sno_promise('0');
     ELSIF (SELECT count(*) FROM sno_internal.feed_positions p WHERE p.owner = NEW.owner) >= 1000 THEN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';

@@ -23,6 +23,11 @@ CREATE FUNCTION sno_internal.sno_goes_on_after(sno, lowered bigint) RETURNS sno
 COMMENT ON FUNCTION sno_internal.sno_goes_on_after(sno, bigint)
     IS 'internal: after which ID a feed goes on, which may have been read by a fast clock';
 
+CREATE FUNCTION sno_internal.sno_promise(margin interval) RETURNS bigint
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_promise(interval)
+    IS 'internal: has no ID generated below the horizon any more, if it can; the number of the last lowering before';
+
 CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
@@ -65,6 +70,9 @@ BEGIN
                 lowered = present.number
             WHERE p.feed = f.feed AND p.owner = f.owner;
             IF goes_on_after < read_up_to THEN
+                RAISE WARNING 'feed "%" of role "%" goes back from "%" to "%"', feed, owner, read_up_to, goes_on_after
+                    USING DETAIL = 'Its rows between these IDs come again when the clock reaches them.',
+                        HINT = 'By then, have its consumer ignore the rows that it has.';
                 RETURN NEXT;
             END IF;
         ELSIF read_up_to > sno_internal.sno_last(clock_timestamp(), true) THEN

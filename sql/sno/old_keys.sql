@@ -148,8 +148,8 @@ COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name)
     IS 'creates triggers that refuse rows whose keys were not generated in their transaction';
 
 -- For a new feed: has the tables below it guarded. Who creates the feed is often not the owner, and cannot change them.
--- Nor are there triggers where Citus distributes a table, or for an expression, whose tables can have other keys. Logs
--- of changes get their keys from triggers.
+-- Nor are there triggers where Citus distributes a table, or for an expression, whose tables can have other keys, also
+-- none of type sno. Logs of changes get their keys from triggers.
 CREATE FUNCTION sno_internal.guard_keys(source regclass, of_table regclass, key name) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -161,9 +161,8 @@ BEGIN
             SELECT of_table AS relation, guard_keys.key
             UNION ALL
             SELECT b.relation, a.attname
-            FROM sno_internal.base_relations(source) b JOIN pg_class c ON c.oid = b.relation AND NOT c.relispartition
-            JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+            FROM sno_internal.base_relations(source) b JOIN pg_index i ON i.indrelid = b.relation AND i.indisprimary
+            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
                 AND a.atttypid IN (SELECT sno_internal.id_types())
             WHERE of_table IS NULL
         )
@@ -172,9 +171,10 @@ BEGIN
             FROM sno_internal.base_relations(b.relation) d JOIN pg_class p ON p.oid = d.relation
         ) AS is_own
         FROM below b JOIN pg_class c ON c.oid = b.relation AND c.relkind IN ('r', 'p')
-        WHERE EXISTS (SELECT FROM sno_internal.unguarded(b.relation, b.key))
-            AND NOT EXISTS (SELECT FROM sno_internal.logs_below(b.relation))
     LOOP
+        CONTINUE WHEN NOT EXISTS (SELECT FROM sno_internal.unguarded(t.relation, t.key))
+            OR EXISTS (SELECT FROM sno_internal.logs_below(t.relation))
+            OR of_table IS NULL AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = t.relation);
         IF t.is_own AND NOT t.is_distributed THEN
             PERFORM sno_internal.create_guard(t.relation, t.key);
             RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their transaction', t.relation;
@@ -187,10 +187,33 @@ BEGIN
                         sno_internal.schema(), t.relation, t.key) END;
         END IF;
     END LOOP;
+    IF NOT FOUND AND of_table IS NULL THEN
+        RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', source
+            USING DETAIL = 'Its key is an expression: no triggers refuse such keys.',
+                HINT = 'Generate each key in the transaction that inserts its row.';
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
     IS 'internal: has rows refused that a new feed would miss';
+
+-- A publication FOR ALL TABLES has the positions of feeds, too.
+CREATE FUNCTION sno_internal.tell_of_publications() RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    publication name;
+BEGIN
+    FOR publication IN SELECT p.pubname FROM pg_publication_tables p
+        WHERE p.schemaname = 'sno_internal' AND p.tablename = 'feed_positions' ORDER BY p.pubname LOOP
+        RAISE WARNING 'publication "%" has the positions of feeds', publication
+            USING DETAIL = 'What is read here moves feeds of the same names on subscribers.',
+                HINT = 'Publish your tables by name or schema, unless a subscriber is to take over.';
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.tell_of_publications() IS
+    'internal: warns of publications by which a server moves feeds of another';
 
 -- Rows that a new feed will not return, whoever inserts them. The conditions of a view can become true when the feed is
 -- past the key of a row. A log of changes has what has changed since the tracking began, and was not cleared.
@@ -200,6 +223,7 @@ AS $$
 DECLARE
     t record;
 BEGIN
+    PERFORM sno_internal.tell_of_publications();
     SELECT o.passing, o.by_table, o.by_column INTO t FROM sno_internal.origin(source, key) o;
     IF t.by_column IS NOT NULL THEN
         RAISE NOTICE 'rows that enter "%" later than with their keys would be missed', t.passing
@@ -218,7 +242,7 @@ BEGIN
         WHERE EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
             UNION ALL SELECT WHERE pg_relation_size(l.of_table) > 0)
     LOOP
-        RAISE NOTICE 'rows that "%" has already are not in its log of changes', t.of_table
+        RAISE WARNING 'rows that "%" has already are not in its log of changes', t.of_table
             USING HINT = format('To have them returned, too, say as its owner: %s',
                 sno_internal.logging(t.of_table, t.log));
     END LOOP;

@@ -20,7 +20,9 @@ END $$;
 --> HINT:  To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().
 --> NOTICE:  feed "long" begins with the rows that "public.items" has already
 --> HINT:  To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().
+BEGIN;
 CREATE TEMP TABLE read AS SELECT n, created_at = sno_time(item) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
+COMMIT;
 TABLE read;
 --> n|same
 --> 1|t
@@ -73,11 +75,11 @@ SELECT * FROM sno_peek_feed('later', NULL);
 --> ERROR:  could not determine polymorphic type because input has type unknown
 SELECT * FROM sno_feed('later', NULL::items);
 --> ERROR:  sno_feed() can only be used in a statement that stores its rows
---> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read.
+--> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read. A temporary table keeps them only in a transaction block.
 --> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done.
 CREATE TABLE five AS SELECT * FROM sno_feed('later', NULL::items, 10) LIMIT 5;
 --> ERROR:  sno_feed() can only be used in a statement that stores its rows
---> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read.
+--> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read. A temporary table keeps them only in a transaction block.
 --> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM sno_feed('later', NULL::items);
@@ -102,7 +104,9 @@ SELECT * FROM sno_feed('later', NULL::items);
 --> ERROR:  cannot read a feed in a read-only transaction
 --> DETAIL:  The position of the feed is stored.
 ROLLBACK;
+SET client_min_messages = error;
 DO $$ BEGIN PERFORM sno_drop_feed(feed) FROM sno_feeds(); END $$;
+RESET client_min_messages;
 SELECT count(*) FROM sno_internal.feed_positions;
 --> count
 --> 0

@@ -14,7 +14,8 @@ fn a_new_feed_guards_its_keys() {
          CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF parts DEFAULT;
          CREATE TABLE of_bob PARTITION OF parts FOR VALUES FROM ('9222222222222222') TO ('x222222222222222'); ALTER TABLE of_bob OWNER TO bob;
          CREATE VIEW united AS SELECT id FROM own UNION ALL SELECT id FROM declined; GRANT SELECT ON ALL TABLES IN SCHEMA public TO bob;
-         CREATE TABLE tracked (id integer PRIMARY KEY)",
+         CREATE TABLE tracked (id integer PRIMARY KEY); CREATE TABLE uuids (id uuid PRIMARY KEY DEFAULT sno_to_uuidv7(sno_new()));
+         CREATE VIEW of_uuids AS SELECT uuidv7_to_sno(id) AS key FROM uuids",
     );
     let told = |role: &str, call: &str| {
         let output = server.psql(&format!("SET ROLE {role}; SELECT sno_create_feed({call})"));
@@ -55,6 +56,13 @@ HINT:  Have the owner of the table call public.sno_refuse_old_keys({call})."
         ("postgres", "'parts', 'parts'", created("public.parts")),
         ("bob", "'part', 'of_bob'", String::new()),
         ("postgres", "'united', 'united'", missed("public.declined", "'public.declined', 'id'")),
+        (
+            "postgres",
+            "'uuids', 'of_uuids'",
+            "WARNING:  rows of \"public.of_uuids\" with keys from earlier transactions would be missed
+HINT:  Generate each key in the transaction that inserts its row."
+                .into(),
+        ),
     ] {
         assert_eq!(told(role, call), expected, "{role}: {call}");
     }
@@ -143,7 +151,7 @@ HINT:  If that happens, track the changes instead: public.sno_track_changes('pub
     };
     let lacks = |table: &str, statement: &str| {
         format!(
-            "NOTICE:  rows that \"public.{table}\" has already are not in its log of changes
+            "WARNING:  rows that \"public.{table}\" has already are not in its log of changes
 HINT:  To have them returned, too, say as its owner: {statement}"
         )
     };

@@ -180,3 +180,18 @@ fn a_move_takes_the_feeds_along() {
         "SELECT (SELECT count(*) FROM copied) || ' ' || (SELECT count(*) FROM event JOIN copied USING (id))";
     assert_eq!(text(&mut new.connect(), rest), "70 70");
 }
+
+/// Whoever publishes the positions of feeds, or creates a feed whose position is published, is told.
+#[test]
+fn positions_are_not_published_silently() {
+    let server = server(1);
+    let warns = |sql: &str| {
+        let told = String::from_utf8(server.psql(sql).stderr).unwrap();
+        told.contains("WARNING:  publication \"everything\" has the positions of feeds")
+    };
+    assert!(!warns("CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION one FOR TABLE event"));
+    assert!(warns("SELECT sno_create_feed('export', 'event')"));
+    assert!(warns("DROP PUBLICATION everything; CREATE PUBLICATION everything FOR ALL TABLES"));
+    assert!(!warns("DROP PUBLICATION everything; CREATE PUBLICATION everything FOR TABLE event"));
+    assert!(warns("ALTER PUBLICATION everything ADD TABLES IN SCHEMA sno_internal"));
+}

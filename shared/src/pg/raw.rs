@@ -142,6 +142,7 @@ unsafe extern "C-unwind" {
     pub fn quote_qualified_identifier(schema: *const c_char, name: *const c_char) -> *mut c_char;
     pub fn get_namespace_name(schema: Oid) -> *mut c_char;
     pub fn get_rel_name(relation: Oid) -> *mut c_char;
+    pub fn get_rel_persistence(relation: Oid) -> c_char;
     pub fn get_rel_namespace(relation: Oid) -> Oid;
     pub fn get_relname_relid(name: *const c_char, schema: Oid) -> Oid;
     pub fn get_attnum(relation: Oid, name: *const c_char) -> i16;

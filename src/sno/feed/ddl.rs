@@ -21,7 +21,7 @@ use crate::{
 };
 
 functions! {
-    /// `sno_altered() → setof (relation, child, added)`: tables that were created or altered by the command whose event trigger calls it.
+    /// `sno_altered() → setof (relation, child, added, is_detached)`: tables that were created or altered by the command whose event trigger calls it.
     sno_altered: altered;
 }
 
@@ -30,8 +30,8 @@ functions! {
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
 /// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
-/// added.
-type Altered = (Oid, Option<Oid>, Option<i16>);
+/// added; whether the other table was its partition until now.
+type Altered = (Oid, Option<Oid>, Option<i16>, bool);
 
 unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with this result. No frame has anything to drop.
@@ -41,9 +41,11 @@ unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
         let commands = query(COMMANDS, [], Sees::Now);
         for number in 0..commands.count {
             let Some(command) = commands.row(number).value(1) else { continue };
-            let Some((table, child, added)) = of_command(&*command.cast_mut_ptr()) else { continue };
+            let Some((table, child, added, is_detached)) = of_command(&*command.cast_mut_ptr()) else {
+                continue;
+            };
             let [table, child] = [Some(table), child].map(|table| table.map(Datum::from));
-            put_row(fcinfo, [table, child, added.map(Datum::from)]);
+            put_row(fcinfo, [table, child, added.map(Datum::from), Some(is_detached.into())]);
         }
         spi::finish();
         Datum::null()
@@ -59,13 +61,13 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
             let table = command.d.simple.address.objectId;
             let is_create =
                 command.parsetree.as_ref().is_some_and(|node| node.type_ == NodeTag::T_CreateStmt);
-            return is_create.then_some((table, Some(table), None));
+            return is_create.then_some((table, Some(table), None, false));
         }
         if command.type_ != CollectedCommandType::SCT_AlterTable {
             return None;
         }
         let table = command.d.alterTable.objectId;
-        let (mut child, mut added) = (None, None);
+        let (mut child, mut added, mut is_detached) = (None, None, false);
         for &part in nodes(command.d.alterTable.subcmds) {
             let part = &*part.cast::<CollectedATSubcmd>();
             if (*part.parsetree).type_ != NodeTag::T_AlterTableCmd {
@@ -74,7 +76,10 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
             let AlterTableCmd { subtype, def, .. } = *part.parsetree.cast::<AlterTableCmd>();
             match subtype {
                 // PostgreSQL 15 notes no address. The name is found as the command has found it, by the same path.
-                AlterTableType::AT_AttachPartition => {
+                AlterTableType::AT_AttachPartition
+                | AlterTableType::AT_DetachPartition
+                | AlterTableType::AT_DetachPartitionFinalize => {
+                    is_detached = subtype != AlterTableType::AT_AttachPartition;
                     let name = (*def.cast::<PartitionCmd>()).name;
                     let (lock, flags) = (pg_sys::NoLock as c_int, pg_sys::RVROption::RVR_MISSING_OK);
                     let none = ptr::null_mut();
@@ -96,6 +101,6 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                 _ => {}
             }
         }
-        (child.is_some() || added.is_some()).then_some((table, child, added))
+        (child.is_some() || added.is_some()).then_some((table, child, added, is_detached))
     }
 }

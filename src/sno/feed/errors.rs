@@ -70,7 +70,7 @@ impl Feed {
             SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
             "sno_feed() can only be used in a statement that stores its rows",
         )
-        .detail("It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read.")
+        .detail("It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read. A temporary table keeps them only in a transaction block.")
         .hint(format!(
             "Use {}, and then sno_advance_feed() with the ID of the last row that is done.",
             self.peek(source)
@@ -108,6 +108,31 @@ impl Feed {
         Error::new(SqlState::ERRCODE_WARNING, message)
             .detail("Another consumer may have got the same rows, and done the same.")
             .hint("Without a transaction, start one consumer of a feed only.")
+    }
+
+    /// Of a feed whose position was ahead of the clock, since the horizons were lowered.
+    pub(super) fn went_back(self, last: Sno) -> Error {
+        let position = self.position().map_or_else(String::new, |position| position.to_string());
+        let name = shown(self.name);
+        let message = format!("feed \"{name}\" goes back from \"{position}\" to \"{last}\"");
+        Error::new(SqlState::ERRCODE_WARNING, message)
+            .detail("The clock is behind the one by which it was read: so that it misses no row, those between these IDs come again.")
+            .hint("Have its consumer ignore the rows that it has.")
+    }
+
+    /// Of a feed that is led past a row that has failed.
+    pub(super) fn passes_failure(self, failing: Sno, error: Option<String>) -> Error {
+        let message = format!("feed \"{}\" passes the row \"{failing}\", which has failed", shown(self.name));
+        let warning = Error::new(SqlState::ERRCODE_WARNING, message);
+        let warning = error
+            .into_iter()
+            .fold(warning, |warning, error| warning.detail(format!("Its last error: {error}")));
+        warning.hint(match self.position() {
+            Some(position) => {
+                format!("If its work is not done, call sno_seek_feed() with after => '{position}'.")
+            }
+            None => "If its work is not done, call sno_seek_feed() with since => '-infinity'.".to_owned(),
+        })
     }
 
     /// Of an advance over rows that this transaction was not shown.

@@ -39,7 +39,7 @@ SET careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $4 THEN p.c
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2
     AND (p.position IS NULL OR p.position OPERATOR(pg_catalog.<) $3)";
 
-const FIND: &CStr = c"SELECT f.failing, f.attempts, f.retry_at FROM sno_internal.feed_failures f
+const FIND: &CStr = c"SELECT f.failing, f.attempts, f.retry_at, f.error FROM sno_internal.feed_failures f
 WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2";
 
 const STORE: &CStr =
@@ -63,6 +63,8 @@ pub(super) struct Failure {
     pub(super) id: Sno,
     attempts: i32,
     retry_at: Timestamp,
+    /// The last error, a text.
+    pub(super) error: Option<Datum>,
 }
 
 impl Failure {
@@ -71,7 +73,7 @@ impl Failure {
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
     pub(super) unsafe fn find(feed: Feed, sees: Sees) -> Option<Self> {
-        // SAFETY: as promised by the caller. The columns of FIND, none of which is null.
+        // SAFETY: as promised by the caller. The columns of FIND, of which none but the error is null.
         unsafe {
             feed.careful_until()?;
             let rows = as_owner(FIND, feed.names(), sees);
@@ -83,6 +85,7 @@ impl Failure {
                 id: Sno::from_datum(value(1)),
                 attempts: value(2).value() as i32,
                 retry_at: Timestamp(value(3).value() as i64),
+                error: rows.row(0).value(4),
             };
             (Some(failure.id) > feed.position()).then_some(failure)
         }

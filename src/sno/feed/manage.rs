@@ -18,6 +18,7 @@ use crate::{
     },
     sno::{
         feed::{
+            failures::Failure,
             ledger::{Feed, TO_REGCLASS, as_owner, null_argument, oid, shown, text},
             lookup::{Meaning, missing, of_others, several},
             query::{Rows, Sees, query, with_off},
@@ -186,9 +187,18 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
         let lowered = present();
         let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
         raw_point(c"feed is sought");
+        let failure = Failure::find(feed, Sees::Now);
         let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
         if as_owner(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
+        }
+        if let Some(failure) = failure
+            && row.value(1).is_some_and(|to| Sno::from_datum(to) >= failure.id)
+        {
+            guard(|| {
+                feed.passes_failure(failure.id, failure.error.map(shown)).warning();
+                Ok(())
+            });
         }
         feed.forget_failures();
         spi::finish();
@@ -225,7 +235,17 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
                 }
             }
         };
-        as_owner(DROP, [feed, (pg_sys::NAMEOID, Some(owner))], Sees::Now);
+        let owner = (pg_sys::NAMEOID, Some(owner));
+        let known = as_owner(KNOWN, [feed, owner], Sees::Now);
+        as_owner(DROP, [feed, owner], Sees::Now);
+        if known.count > 0
+            && let Some(position) = known.row(0).value(3)
+        {
+            guard(|| {
+                forgets(name, Sno::from_datum(position)).warning();
+                Ok(())
+            });
+        }
         spi::finish();
         Datum::null()
     }
@@ -259,6 +279,15 @@ fn exists(feed: Datum, skips: bool) -> Result<(), Error> {
     }
     Error::new(SqlState::ERRCODE_DUPLICATE_OBJECT, message + ", skipping").notice();
     Ok(())
+}
+
+/// Of a feed that is dropped: deployments that create it again lose where it was.
+fn forgets(name: Datum, position: Sno) -> Error {
+    let message =
+        format!("feed \"{}\" was dropped, which had read the rows up to \"{position}\"", shown(name));
+    Error::new(SqlState::ERRCODE_WARNING, message)
+        .detail("A new feed of this name begins with the first row, or where the argument since says.")
+        .hint(format!("To have it go on there, call sno_seek_feed() with after => '{position}'."))
 }
 
 unsafe fn no_rights(source: *const c_char) -> Error {

@@ -61,14 +61,14 @@ mod peeked;
 
 mod log;
 
+mod failures;
+
 mod manage;
 mod source;
 
 mod errors;
 mod horizon;
 mod rows;
-
-mod failures;
 
 mod reads;
 mod statement;

@@ -27,7 +27,7 @@ use crate::{
             reads::read_before,
             rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
             source::Source,
-            statement::{goes_on, stores_rows},
+            statement::{goes_on, stores_rows, transaction_goes_on},
         },
         horizon::reader::first_id,
     },
@@ -79,6 +79,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
+        let goes_on = transaction_goes_on();
         spi::connect();
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let relation = raw::get_typ_typrelid(row_type);
@@ -92,7 +93,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
         }
         if effect == Effect::Move {
-            if !stores_rows(fcinfo) {
+            if !stores_rows(fcinfo, goes_on) {
                 let source = feed.source();
                 guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
             }
@@ -129,12 +130,25 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
             }
             Horizon::GoesBack(last) => {
                 if can_store() {
-                    feed.go_back_to(last);
+                    go_back(feed, last);
                 }
             }
         }
         spi::finish();
         Datum::null()
+    }
+}
+
+/// Sets back a feed that was read by a clock that was ahead, and says so: its consumer gets rows again.
+unsafe fn go_back(feed: Feed, last: Sno) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if feed.go_back_to(last) {
+            guard(|| {
+                feed.went_back(last).warning();
+                Ok(())
+            });
+        }
     }
 }
 
@@ -167,7 +181,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 if peeked.is_some() {
                     guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
                 }
-                feed.go_back_to(last);
+                go_back(feed, last);
                 break false;
             }
             feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));

@@ -1,14 +1,17 @@
 //! The statement that calls: whether it stores the rows of a feed, as it stores that they are read.
 
-use std::ptr;
+use std::{ffi::c_char, ptr};
 
 use pgrx::pg_sys::{
     self, Append, CmdType, CommandDest, CreateTableAsStmt, CteScan, CustomScan, EState, FunctionCallInfo,
-    FunctionScan, MergeAppend, Node, NodeTag, ObjectType, Plan, PlannedStmt, PortalData, RangeTblFunction,
-    ReturnSetInfo, SubqueryScan, TargetEntry,
+    FunctionScan, MergeAppend, ModifyTable, Node, NodeTag, ObjectType, Plan, PlannedStmt, PortalData,
+    RangeTblEntry, RangeTblFunction, ReturnSetInfo, SubqueryScan, TargetEntry,
 };
 
 use crate::pg::{nodes::nodes, raw};
+
+/// `relpersistence` of a temporary table.
+const TEMPORARY: c_char = pg_sys::RELPERSISTENCE_TEMP as c_char;
 
 /// The statement of a call for a set.
 unsafe fn statement<'a>(call: FunctionCallInfo) -> Option<(&'a EState, &'a PlannedStmt)> {
@@ -34,20 +37,31 @@ fn writes_anywhere(statement: &PlannedStmt) -> bool {
 /// # Safety
 /// A call that a statement makes, before `SPI_connect`.
 pub(super) unsafe fn goes_on(call: FunctionCallInfo) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        transaction_goes_on() || statement(call).is_some_and(|(_, statement)| writes_anywhere(statement))
+    }
+}
+
+/// The same, whatever the statement is.
+///
+/// # Safety
+/// Before `SPI_connect`.
+pub(super) unsafe fn transaction_goes_on() -> bool {
     // SAFETY: as promised by the caller. There is no relation without a name, but without SPI that is another error.
     unsafe {
         raw::IsTransactionBlock()
             || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
-            || statement(call).is_some_and(|(_, statement)| writes_anywhere(statement))
     }
 }
 
 /// Whether a statement stores the rows of a call, or works with them itself: all of them reach what it writes, by FROM and WITH. It can leave
-/// out some by a condition, but not by a LIMIT; and a subquery, as of EXISTS, may read a part of them.
+/// out some by a condition, but not by a LIMIT; and a subquery, as of EXISTS, may read a part of them. A temporary table stores them only until the
+/// transaction has done something with them.
 ///
 /// # Safety
-/// A call that a statement makes.
-pub(super) unsafe fn stores_rows(call: FunctionCallInfo) -> bool {
+/// A call that a statement makes; whether its [transaction goes on](transaction_goes_on).
+pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool {
     // SAFETY: as promised by the caller; plans.
     unsafe {
         let Some((state, statement)) = statement(call) else { return false };
@@ -56,23 +70,44 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo) -> bool {
         if writes_anywhere(statement) && !statement.canSetTag {
             return false;
         }
-        let stores =
-            writes(statement) || pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state));
+        let stores = if writes(statement) {
+            goes_on || !is_temporary(statement.planTree, statement)
+        } else {
+            pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state, goes_on))
+        };
         stores && gets(statement.planTree, call, statement)
             || nodes(statement.subplans).iter().any(|&plan| {
                 !plan.is_null()
                     && (*plan).type_ == NodeTag::T_ModifyTable
+                    && (goes_on || !is_temporary(plan.cast(), statement))
                     && gets(plan.cast(), call, statement)
             })
     }
 }
 
+/// Whether a plan writes to a temporary table, which is gone with the session.
+unsafe fn is_temporary(plan: *mut Plan, statement: &PlannedStmt) -> bool {
+    // SAFETY: nodes of the types that their tags say, and the number of a table of the statement.
+    unsafe {
+        if (*plan).type_ != NodeTag::T_ModifyTable {
+            return false;
+        }
+        let number = (*plan.cast::<ModifyTable>()).nominalRelation as usize;
+        let target = nodes(statement.rtable).get(number.wrapping_sub(1));
+        target.is_some_and(|target| {
+            raw::get_rel_persistence((*target.cast::<RangeTblEntry>()).relid) == TEMPORARY
+        })
+    }
+}
+
 /// Whether the rows of a SELECT go to a table, in a portal that runs.
-unsafe fn is_into(portal: &PortalData, state: &EState) -> bool {
+unsafe fn is_into(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
     // SAFETY: as promised by the caller, and what the portal runs.
     unsafe {
         match portal.queryDesc.as_ref().filter(|query| ptr::eq(query.plannedstmt, state.es_plannedstmt)) {
-            None => makes_table(portal, state) || portal.queryDesc.is_null() && is_part_of_work(portal),
+            None => {
+                makes_table(portal, state, goes_on) || portal.queryDesc.is_null() && is_part_of_work(portal)
+            }
             Some(query) => match query.dest.as_ref().map(|dest| dest.mydest) {
                 // CREATE TABLE AS EXECUTE.
                 Some(CommandDest::DestIntoRel) => true,
@@ -85,15 +120,17 @@ unsafe fn is_into(portal: &PortalData, state: &EState) -> bool {
 }
 
 /// Whether a portal runs CREATE TABLE AS or SELECT INTO with this query, and not with that of a function, which has another text.
-unsafe fn makes_table(portal: &PortalData, state: &EState) -> bool {
+unsafe fn makes_table(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
     // SAFETY: nodes of the types that their tags say.
     unsafe {
         ptr::eq(portal.sourceText, state.es_sourceText)
             && nodes(portal.stmts).iter().any(|&statement| {
                 let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
-                !utility.is_null()
-                    && (*utility).type_ == NodeTag::T_CreateTableAsStmt
-                    && (*utility.cast::<CreateTableAsStmt>()).objtype == ObjectType::OBJECT_TABLE
+                !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
+                    let create = &*utility.cast::<CreateTableAsStmt>();
+                    create.objtype == ObjectType::OBJECT_TABLE
+                        && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
+                }
             })
     }
 }

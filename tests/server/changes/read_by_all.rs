@@ -247,7 +247,9 @@ fn the_log_is_cleared_by_those_who_read_it() {
     client.run("RESET ROLE; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'; SELECT pg_sleep(0.01)");
     let mut left = |feed: &str| (feed.to_owned(), client.one::<i64>("SELECT count(*) FROM items_log"));
     let read = |feed: &str, view: &str| {
-        format!("CREATE TEMP TABLE {feed} AS SELECT changed FROM sno_feed('{feed}', NULL::{view})")
+        format!(
+            "BEGIN; CREATE TEMP TABLE {feed} AS SELECT changed FROM sno_feed('{feed}', NULL::{view}); COMMIT"
+        )
     };
     alice.run(&read("few", "few"));
     assert_eq!(left("few"), ("few".to_owned(), 6));

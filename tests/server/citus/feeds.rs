@@ -50,7 +50,7 @@ fn signal(process: i32, signal: i32) {
 /// The next rows.
 #[track_caller]
 pub(super) fn take(client: &mut Client) -> Vec<String> {
-    client.run("CREATE TEMP TABLE stored AS SELECT n::text FROM sno_feed('f', NULL::items)");
+    client.run("BEGIN; CREATE TEMP TABLE stored AS SELECT n::text FROM sno_feed('f', NULL::items); COMMIT");
     let rows = texts(client, "TABLE stored");
     client.run("DROP TABLE stored");
     rows

@@ -21,7 +21,7 @@ fn batches() {
     client.run("SELECT sno_create_feed('tagged', 'tagged', key => 'id', margin => '0')");
     for (feed, size, batches) in [("feed', NULL::items", 33, 31), ("tagged', NULL::tagged", 33, 143)] {
         client.run("SELECT sno_seek_feed('feed', '-infinity'), sno_seek_feed('tagged', '-infinity')");
-        client.run("CREATE TEMP TABLE got (id sno, n integer, batch integer, place serial)");
+        client.run("CREATE TABLE got (id sno, n integer, batch integer, place serial)");
         for batch in 1..=batches + 1 {
             let copy = format!(
                 "INSERT INTO got (id, n, batch) SELECT id, n, {batch} FROM sno_feed('{feed}, {size})"

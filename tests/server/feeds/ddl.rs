@@ -156,10 +156,15 @@ fn rows_that_a_feed_has_passed() {
         "ALTER TABLE guarded ATTACH PARTITION of_guarded DEFAULT",
         "ALTER TABLE log ATTACH PARTITION new FOR VALUES FROM ('w222222222222222') TO (MAXVALUE)",
         "ALTER TABLE log ATTACH PARTITION empty FOR VALUES FROM (sno_lower('2021-01-01Z')) TO (sno_lower('2022-01-01Z'))",
-        "ALTER TABLE log DETACH PARTITION old",
     ] {
         assert_eq!(told(&server, sql), "", "{sql}");
     }
+    // Who detaches what a feed has not read, is told so.
+    assert_eq!(
+        told(&server, "ALTER TABLE log DETACH PARTITION old"),
+        "WARNING:  rows of \"public.old\" were not read by all feeds\nDETAIL:  They are missed by: \"unread\" of role \"postgres\".\n\
+         HINT:  Attach it again until they have read these rows."
+    );
     // A feed of its own has nothing to do with its parent's.
     client.run(
         "SELECT sno_create_feed('old', 'old', margin => '0'), sno_drop_feed('shown'), sno_drop_feed('log')",
@@ -195,5 +200,26 @@ fn rows_that_a_feed_has_passed() {
         told(&server, "ALTER TABLE kept INHERIT events"),
         "WARNING:  rows of \"public.kept\" may have keys that feeds have passed\nDETAIL:  query would be affected by row-level security policy for table \"kept\"\n\
          HINT:  If so, call sno_seek_feed() with a time before them."
+    );
+}
+
+/// Who detaches a partition that a feed has not read is told so, also if that locks out nobody.
+#[test]
+fn rows_that_a_feed_has_not_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno DEFAULT sno_new(), n integer, PRIMARY KEY (id, n)) PARTITION BY LIST (n); CREATE TABLE one PARTITION OF log FOR VALUES IN (1);
+         CREATE TABLE two PARTITION OF log FOR VALUES IN (2); SELECT sno_create_feed('feed', 'log', margin => '0'); INSERT INTO log (n) VALUES (1)",
+    );
+    next_tick();
+    client.run(
+        "CREATE TABLE taken AS SELECT * FROM sno_feed('feed', NULL::log); INSERT INTO log (n) VALUES (2)",
+    );
+    assert_eq!(told(&server, "ALTER TABLE log DETACH PARTITION one"), "");
+    let detached = told(&server, "ALTER TABLE log DETACH PARTITION two CONCURRENTLY");
+    assert!(
+        detached.starts_with("WARNING:  rows of \"public.two\" were not read by all feeds"),
+        "{detached}"
     );
 }

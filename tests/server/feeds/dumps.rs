@@ -3,7 +3,7 @@
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, error, give_to_server, stored, text};
 
-use super::{INSERT, SETUP, next_tick, read};
+use super::{INSERT, READ, SETUP, next_tick, read};
 
 /// Positions are dumped with the rows, whoever dumps and whoever restores.
 #[test]
@@ -233,6 +233,41 @@ fn dumps_of_single_tables() {
     }
 }
 
+/// Restores a dump to another database of the server. Returns what that tells.
+fn to_target(server: &Server) -> String {
+    let dumped = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
+    assert!(dumped.status.success());
+    server.run("CREATE DATABASE target");
+    let file = tempfile::Builder::new().tempfile_in(server.socket_folder()).unwrap();
+    std::fs::write(file.path(), dumped.stdout).unwrap();
+    give_to_server(file.path());
+    let file = file.path().to_str().unwrap();
+    let restored = server.command("psql").args(["-d", "target", "-q", "-f", file]).output().unwrap();
+    String::from_utf8(restored.stderr).unwrap()
+}
+
+/// The clock is set back after a restore, and before the feed is read: inserts wait, as if it had been read, and no row is missed.
+#[test]
+fn restored_before_the_clock_is_set_back() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    client.run(&format!("{SETUP} {INSERT} (0)"));
+    server.advance_clock(60.0);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "0 1");
+    assert_eq!(to_target(&server), "");
+    server.advance_clock(-30.0);
+    let mut target = server.connect_to("target");
+    assert_eq!(code(&mut target, &format!("{INSERT} (2)")), "55000");
+    let told = server.psql("\\c target\nSELECT sno_lower_horizon()").stderr;
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.starts_with("WARNING:  feed \"feed\" of role \"postgres\" goes back from \""), "{told}");
+    target.run(&format!("{INSERT} (2)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut target, READ), "2");
+}
+
 /// A position that is ahead of the clock of the server that restores it: no row is missed that is inserted there meanwhile.
 #[test]
 fn restored_by_a_clock_that_is_behind() {
@@ -248,15 +283,7 @@ fn restored_by_a_clock_that_is_behind() {
     client.run(
         "UPDATE sno_internal.feed_positions SET position = sno_upper(clock_timestamp() + interval '1 min')",
     );
-    let dumped = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
-    assert!(dumped.status.success());
-    server.run("CREATE DATABASE target");
-    let file = tempfile::Builder::new().tempfile_in(server.socket_folder()).unwrap();
-    std::fs::write(file.path(), dumped.stdout).unwrap();
-    give_to_server(file.path());
-    let file = file.path().to_str().unwrap();
-    let restored = server.command("psql").args(["-d", "target", "-q", "-f", file]).output().unwrap();
-    let told = String::from_utf8(restored.stderr).unwrap();
+    let told = to_target(&server);
     assert!(
         told.contains("WARNING:  feed \"feed\" of role \"postgres\" was read up to \"")
             && told.contains("which is ahead of the clock")

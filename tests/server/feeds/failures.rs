@@ -97,6 +97,38 @@ fn a_row_that_fails() {
     assert_eq!(text(&mut client, "SELECT count(*) FROM sno_internal.feed_failures"), "0");
 }
 
+/// Whoever leads a feed past a row that fails, or drops one that was read, is told how to come back.
+#[test]
+fn the_way_back() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2), (3)"));
+    next_tick();
+    advance(&mut client, 1);
+    fail(&mut client, 2, 2, "'0'");
+    let told = |call: &str| String::from_utf8(server.psql(&format!("SELECT {call}")).stderr).unwrap();
+    let first = text(&mut client, "SELECT id FROM items WHERE n = 1");
+    assert_eq!(told("sno_seek_feed('feed', after => id) FROM items WHERE n = 1"), "");
+    fail(&mut client, 2, 2, "'0'");
+    let passed = told("sno_seek_feed('feed', after => id) FROM items WHERE n = 2");
+    assert!(passed.starts_with("WARNING:  feed \"feed\" passes the row \""), "{passed}");
+    assert!(passed.contains("error of 2") && passed.contains(&format!("after => '{first}'")), "{passed}");
+    assert_eq!(peek(&mut client), "3");
+    client.run(&format!("SELECT sno_seek_feed('feed', after => '{first}')"));
+    let dropped = told("sno_drop_feed('feed')");
+    assert!(
+        dropped.starts_with("WARNING:  feed \"feed\" was dropped, which had read the rows up to \""),
+        "{dropped}"
+    );
+    assert!(dropped.contains(&format!("after => '{first}'")), "{dropped}");
+    client.run(&format!(
+        "SELECT sno_create_feed('feed', 'items', now()), sno_seek_feed('feed', after => '{first}')"
+    ));
+    assert_eq!(peek(&mut client), "2 3");
+    client.run("SELECT sno_create_feed('unread', 'items')");
+    assert_eq!(told("sno_drop_feed('unread')"), "");
+}
+
 /// Which of several rows has failed is not known, so they come one by one.
 #[test]
 fn rows_that_fail_together() {

@@ -6,7 +6,7 @@ use sno_tests::{Sql as _, code, error, text};
 use super::{INSERT, next_tick, read, server};
 
 const SETUP: &str = "
-    CREATE TABLE copy (LIKE items); CREATE MATERIALIZED VIEW later AS SELECT * FROM sno_feed('feed', NULL::items) WITH NO DATA;
+    CREATE TABLE copy (LIKE items); CREATE TEMP TABLE passing (LIKE items); CREATE MATERIALIZED VIEW later AS SELECT * FROM sno_feed('feed', NULL::items) WITH NO DATA;
     CREATE VIEW shown AS SELECT * FROM sno_feed('feed', NULL::items);
     CREATE FUNCTION inlined() RETURNS SETOF items LANGUAGE sql STABLE AS $$ SELECT * FROM sno_feed('feed', NULL::items) $$;
     CREATE FUNCTION called() RETURNS SETOF items LANGUAGE sql AS $$ SELECT * FROM sno_feed('feed', NULL::items) $$;
@@ -98,6 +98,11 @@ fn statements_that_would_lose_rows() {
         "CREATE MATERIALIZED VIEW another AS SELECT * FROM FEED",
         "DO $$ BEGIN REFRESH MATERIALIZED VIEW later; END $$",
         "CREATE INDEX ON copy ((stepped(n)))",
+        // What is gone with the session.
+        "CREATE TEMP TABLE another AS SELECT * FROM FEED",
+        "SELECT * INTO TEMP another FROM FEED",
+        "INSERT INTO passing SELECT * FROM FEED",
+        "WITH i AS (INSERT INTO passing SELECT * FROM FEED RETURNING n) SELECT * FROM i",
         // A rule makes two statements of it, and each would read other rows.
         "INSERT INTO ruled SELECT * FROM FEED",
         "DO $$ BEGIN INSERT INTO ruled SELECT * FROM FEED; END $$",
@@ -139,6 +144,9 @@ fn statements_that_store_rows() {
         "SELECT * INTO another FROM FEED",
         "CREATE TABLE another AS EXECUTE q",
         "BEGIN; CREATE TABLE another AS EXECUTE q; COMMIT",
+        "BEGIN; CREATE TEMP TABLE another AS SELECT * FROM FEED; COMMIT",
+        "BEGIN; INSERT INTO passing SELECT * FROM FEED; COMMIT",
+        "DO $$ BEGIN INSERT INTO passing SELECT * FROM FEED; END $$",
         "BEGIN; SAVEPOINT s; INSERT INTO copy SELECT * FROM FEED LIMIT ALL; COMMIT",
         "WITH f AS (SELECT * FROM FEED), g AS (SELECT * FROM f), i AS (INSERT INTO copy SELECT * FROM g) SELECT * FROM g LIMIT 1",
         "INSERT INTO copy SELECT f.* FROM FEED f, LATERAL (SELECT FROM items WHERE id = f.id LIMIT 1) i",

@@ -18,5 +18,7 @@ DELETE FROM items WHERE id = 2;
 SELECT sno_create_feed('export', 'orders'), sno_create_feed('list', 'order_list', key => 'id', margin => '1 s'),
     sno_create_feed('changes', 'items_changes', key => 'changed'), sno_create_feed('42', 'lines', margin => NULL);
 SELECT pg_sleep(0.2);
+BEGIN;
 CREATE TEMP TABLE read AS SELECT id FROM sno_feed('export', NULL::orders, 2);
+COMMIT;
 SELECT sno_seek_feed('list', since => '2026-01-04Z');
