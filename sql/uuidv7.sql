@@ -469,19 +469,16 @@ CREATE SEQUENCE IF NOT EXISTS sno_uuid_counter AS bigint;
 COMMENT ON SEQUENCE sno_uuid_counter IS 'numbers the IDs of sno_uuid, whatever their time';
 GRANT USAGE ON SEQUENCE sno_uuid_counter TO PUBLIC;
 
--- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, since its owner replaces
--- it.
+-- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, with a number that is
+-- drawn, since its owner replaces it. Each node of Citus has the number that Citus gives to it, also one that is added
+-- later.
 DO $do$
 BEGIN
     IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN
-        CREATE FUNCTION sno_uuid_server() RETURNS integer
-            LANGUAGE SQL STABLE PARALLEL SAFE
-            RETURN 0;
-        -- Each node of Citus has the number that Citus gives to it, also one that is added later.
-        IF to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL THEN
-            EXECUTE 'CREATE OR REPLACE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE PARALLEL SAFE
-                RETURN (SELECT groupid FROM pg_catalog.pg_dist_local_group)';
-        END IF;
+        EXECUTE pg_catalog.format('CREATE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE PARALLEL SAFE
+            RETURN %s', CASE WHEN to_regclass('pg_catalog.pg_dist_local_group') IS NULL
+                THEN pg_catalog.floor(pg_catalog.random() * 256::double precision)::text
+                ELSE '(SELECT groupid FROM pg_catalog.pg_dist_local_group)' END);
         COMMENT ON FUNCTION sno_uuid_server()
             IS 'number of this server: to change it, replace the function by one that returns another number from 0 '
                 'to 255';

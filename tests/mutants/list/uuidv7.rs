@@ -49,7 +49,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql VOLATILE",
             "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql STABLE"),
         ("the SQL file: it resets the server number", &[SQL_FILE],
-            "IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
-            "IF true THEN\n        CREATE OR REPLACE"),
+            "IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        EXECUTE pg_catalog.format('CREATE",
+            "IF true THEN\n        EXECUTE pg_catalog.format('CREATE OR REPLACE"),
     ]),
 ];

@@ -17,6 +17,22 @@ fn install(server: &Server, role: &str) -> Output {
 }
 
 #[test]
+fn the_server_number_is_drawn() {
+    let server = Server::builder().extension(false).start();
+    let drawn = |_| {
+        assert!(install(&server, "postgres").status.success());
+        let number: i32 = server.connect().one("SELECT sno_uuid_server(sno_uuid())");
+        server.run("DROP FUNCTION sno_uuid_server() CASCADE");
+        number
+    };
+    let numbers = [0; 3].map(drawn);
+    assert!(
+        numbers != [numbers[0]; 3] && numbers.iter().all(|number| (0..256).contains(number)),
+        "{numbers:?}"
+    );
+}
+
+#[test]
 fn it_is_installed_by_a_role_without_rights() {
     let server = Server::builder().extension(false).start();
     server.run(

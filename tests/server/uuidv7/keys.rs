@@ -86,6 +86,7 @@ fn ids_differ_although_the_clock_stands() {
         "SELECT * FROM (SELECT id, lag(id) OVER (ORDER BY n) AS last FROM items) i WHERE id <= last",
     );
     client.run("SELECT setval('sno_uuid_counter', 16777214)");
+    client.run("CREATE OR REPLACE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE RETURN 0");
     let query = "SELECT substr(id::text, 20) FROM (SELECT sno_uuid(1) AS id FROM generate_series(1, 2)) ids";
     let ends: Vec<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(ends, ["81ff-fffe00000000", "8000-000000000000"]);
