@@ -243,12 +243,34 @@ $$;
 COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
     'internal: tables in whose rows new columns have values';
 
+-- Warns that a table accepts rows that feeds can miss, when its triggers are disabled.
+CREATE FUNCTION sno_internal.warn_of_disabled(relation regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    disabled text := (
+        SELECT string_agg(format('ENABLE TRIGGER %I', g.tgname), ', ' ORDER BY g.tgname)
+        FROM pg_trigger g WHERE g.tgrelid = relation AND g.tgenabled IN ('D', 'R')
+            AND g.tgfoid = 'sno_internal.refuse_old_key()'::regprocedure
+    );
+BEGIN
+    IF disabled IS NOT NULL THEN
+        RAISE WARNING 'keys of earlier transactions are not refused in "%" now', relation
+            USING DETAIL = 'Feeds can miss rows with such keys.',
+            HINT = format('Before others write it: ALTER TABLE %s %s', relation, disabled);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_disabled(regclass) IS
+    'internal: warn of a table whose triggers do not refuse keys of earlier transactions';
+
 -- Does what follows from a command on one table.
 CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint, is_detached boolean)
     RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    PERFORM sno_internal.warn_of_disabled(relation);
     IF is_detached THEN
         PERFORM sno_internal.warn_of_unread_rows(relation, child);
     ELSIF child IS NOT NULL THEN

@@ -2,6 +2,8 @@
 
 use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
+use crate::changes::ddl::told;
+
 /// A new feed has rows refused that it would miss, if its role may; else it is told.
 #[test]
 fn a_new_feed_guards_its_keys() {
@@ -330,6 +332,33 @@ fn a_key_of_another_transaction_is_refused() {
     client.run(&format!("INSERT INTO \"No \"\"key\" VALUES (sno_new(), '{old}'), (NULL, NULL)"));
     assert_eq!(code(&mut client, &format!("INSERT INTO \"No \"\"key\" VALUES ('{old}')")), "23514");
     assert_eq!(code(&mut client, "SET ROLE bob; SELECT sno_refuse_old_keys('events')"), "42501");
+}
+
+#[test]
+fn triggers_that_are_disabled_are_said() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE events (id sno PRIMARY KEY, n integer); CREATE TABLE other (n integer);
+         SELECT sno_refuse_old_keys('events')",
+    );
+    let (own, both) =
+        ("ENABLE TRIGGER sno_own_keys", "ENABLE TRIGGER sno_changed_keys, ENABLE TRIGGER sno_own_keys");
+    for (change, disabled) in [
+        ("events DISABLE TRIGGER sno_own_keys", own),
+        ("events ENABLE TRIGGER ALL", ""),
+        ("events ENABLE REPLICA TRIGGER sno_own_keys", own),
+        ("events DISABLE TRIGGER USER", both),
+        ("events ENABLE ALWAYS TRIGGER sno_own_keys, ENABLE TRIGGER sno_changed_keys", ""),
+        ("events DISABLE TRIGGER ALL", both),
+        ("other DISABLE TRIGGER ALL", ""),
+    ] {
+        let expected = format!(
+            "WARNING:  keys of earlier transactions are not refused in \"public.events\" now\n\
+             DETAIL:  Feeds can miss rows with such keys.\nHINT:  Before others write it: ALTER TABLE public.events {disabled}"
+        );
+        let told = told(&server, &format!("ALTER TABLE {change}"));
+        assert_eq!(told, if disabled.is_empty() { String::new() } else { expected }, "{change}");
+    }
 }
 
 /// Of a domain over the type, the owner of the extension's schema can have a function of the same name.

@@ -29,7 +29,7 @@ functions! {
 /// other function takes such a value, and nothing here is looked up by the path.
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
-/// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
+/// A table, whose triggers may have been disabled; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
 /// added; whether the other table was its partition until now.
 type Altered = (Oid, Option<Oid>, Option<i16>, bool);
 
@@ -67,7 +67,7 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
             return None;
         }
         let table = command.d.alterTable.objectId;
-        let (mut child, mut added, mut is_detached) = (None, None, false);
+        let (mut child, mut added, mut is_detached, mut disables) = (None, None, false, false);
         for &part in nodes(command.d.alterTable.subcmds) {
             let part = &*part.cast::<CollectedATSubcmd>();
             if (*part.parsetree).type_ != NodeTag::T_AlterTableCmd {
@@ -86,6 +86,10 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                     child = Some(raw::RangeVarGetRelidExtended(name, lock, flags, none, none));
                 }
                 AlterTableType::AT_AddInherit => child = Some(table),
+                AlterTableType::AT_DisableTrig
+                | AlterTableType::AT_DisableTrigAll
+                | AlterTableType::AT_DisableTrigUser
+                | AlterTableType::AT_EnableReplicaTrig => disables = true,
                 // A virtual column has other values, and no rewrite says so.
                 _ if Some(subtype) == SET_EXPRESSION => {
                     added = added.or(Some(part.address.objectSubId as i16))
@@ -101,6 +105,6 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                 _ => {}
             }
         }
-        (child.is_some() || added.is_some()).then_some((table, child, added, is_detached))
+        (child.is_some() || added.is_some() || disables).then_some((table, child, added, is_detached))
     }
 }
