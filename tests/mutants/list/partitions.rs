@@ -22,7 +22,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the first partition begins in the time zone of the session", &[Suite("server", "partitions::the_time_ahead")],
             "    start timestamp := since AT TIME ZONE 'UTC';",
             "    start timestamp := since::timestamp;"),
-        ("the expiry of partitions looks for names in the schemas of the session", &[Suite("server", "schemas::names_in")],
+        ("the expiry of partitions looks for names in the schemas of the session", &[Suite("server", "schemas::every_function")],
             "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
