@@ -43,6 +43,25 @@ SELECT plan($$SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER BY cr
 SELECT plan($$SELECT kind FROM feed WHERE (created_at, id) < ('2026-01-03Z', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 20$$);
 --> Limit / Index Scan Backward using events_pkey on events / Index Cond: (id <= '9d8hqv23xxxxxxxx'::sno) / Filter: (ROW(sno_time(id), id) < ROW('2026-01-03 00:00:00+00'::timestamp with time zone, '9q7k4op822n2g222'::sno))
 
+-- A function of the row is a column for queries that name the table.
+CREATE FUNCTION created_at(events) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN sno_time($1.id);
+SELECT plan($$SELECT e.*, e.created_at FROM events e WHERE e.created_at >= now() - interval '1 hour' ORDER BY e.created_at DESC LIMIT 20$$);
+--> Limit / Index Scan Backward using events_pkey on events e / Index Cond: (id >= sno_first((now() - '01:00:00'::interval), false))
+SELECT plan($$UPDATE events SET kind = 0 WHERE events.created_at < '2026-01-01 00:05Z' RETURNING events.created_at$$);
+--> Update on events / Index Scan using events_pkey on events / Index Cond: (id <= '9d5viqhhxxxxxxxx'::sno)
+SELECT count(e.created_at) FROM (SELECT * FROM events) e;
+--> 10000
+SELECT e.created_at FROM (SELECT id FROM events) e;
+--> ERROR:  cannot cast type record to events
+--> LINE 1: SELECT e.created_at FROM (SELECT id FROM events) e;
+-->                ^
+--> DETAIL:  Input has too few columns.
+SELECT created_at FROM events;
+--> ERROR:  column "created_at" does not exist
+--> LINE 1: SELECT created_at FROM events;
+-->                ^
+DROP FUNCTION created_at;
+
 -- Joins.
 CREATE TABLE shifts AS SELECT n, '2026-01-02Z'::timestamptz + n * interval '8 h' AS began FROM generate_series(1, 3) n;
 ANALYZE shifts;
