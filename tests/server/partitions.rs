@@ -255,22 +255,3 @@ fn ranges_and_names_at_their_limits() {
     assert_eq!(client.one::<i64>(&create(&short, "2026-01-02 12:00Z")), 2);
     assert_eq!(code(&mut client, &create(&long, "2026-01-02 12:00Z")), "42622");
 }
-
-/// Rows that are in the default partition already: the error says which, and what to do.
-#[test]
-fn rows_in_the_default_partition() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client.run(
-        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1)) PARTITION BY RANGE (id); CREATE TABLE log_default PARTITION OF log DEFAULT;
-         INSERT INTO log DEFAULT VALUES",
-    );
-    let refused =
-        error(&mut client, "SELECT sno_create_partitions('log', '1 day', now(), now() + interval '1 s')");
-    assert_eq!(refused.code().code(), "23514");
-    assert!(
-        refused.detail().unwrap().starts_with("The default partition of \"log\" has rows from "),
-        "{refused:?}"
-    );
-    assert!(refused.hint().is_some());
-}

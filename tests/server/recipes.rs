@@ -1,7 +1,7 @@
 //! Recipes of the pages for tools that are not run here, with what the tools make of them.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, plan};
+use sno_tests::{Server, Sql as _};
 
 use crate::root;
 
@@ -54,34 +54,4 @@ fn an_incremental_model_of_dbt_misses_no_row() {
     // A target of before goes on where it was.
     model(&mut client, "public.model", true);
     assert!(client.one::<bool>("SELECT count(*) = (SELECT count(*) FROM orders) FROM model"));
-}
-
-/// 1,000 rows of three times, in pages of 50: by the ID, and as a tool does that orders by `created_at`.
-#[test]
-fn pages_have_all_rows_of_one_time() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client.run(
-        "CREATE TABLE events (id sno PRIMARY KEY, n integer);
-         INSERT INTO events SELECT sno_make('2026-01-01Z'::timestamptz + n % 3 * interval '4 ms', 0, 7, n), n FROM generate_series(1, 1000) n;
-         CREATE VIEW list AS SELECT sno_time(id) AS created_at, * FROM events; ANALYZE events",
-    );
-    for next in ["id < (SELECT id FROM last)", "(created_at, id) < (SELECT created_at, id FROM last)"] {
-        client.run("CREATE TEMP TABLE seen (created_at timestamptz, id sno, n integer); CREATE TEMP VIEW last AS SELECT * FROM seen ORDER BY id LIMIT 1");
-        for page in 0..20 {
-            let condition = if page == 0 { "true" } else { next };
-            client.run(&format!(
-                "INSERT INTO seen SELECT * FROM list WHERE {condition} ORDER BY created_at DESC, id DESC LIMIT 50"
-            ));
-        }
-        assert_eq!(client.one::<i64>("SELECT count(DISTINCT id) FROM seen"), 1000, "{next}");
-        client.run("DROP TABLE seen CASCADE");
-    }
-    client.run("SET enable_seqscan = off; SET enable_bitmapscan = off");
-    let plan = plan(
-        &mut client,
-        "COSTS OFF",
-        "SELECT * FROM list WHERE (created_at, id) < ('2026-01-01Z', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 50",
-    );
-    assert!(plan.contains("Index Cond") && !plan.contains("Sort"), "{plan}");
 }
