@@ -95,6 +95,10 @@ mod tests {
             transaction.announce(&announcer, tick(number));
             assert_eq!(transaction.prepare(), Some(tick(number)));
             assert_eq!([number - 1, number].map(|at| transaction.holds(tick(at))), [false, true]);
+            // A reader that had looked before; and a clock that steps back.
+            horizon.advance(0, tick(number + 50), || None, || None);
+            transaction.announce(&announcer, tick(number - 10));
+            assert_eq!([announcement.of(|| 7), transaction.prepare()], [Some(tick(number)); 2]);
             transaction.end(|| Some(&announcement));
             assert_eq!(announcement.of(|| 7), None);
         }

@@ -9,6 +9,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("core/src/horizon/transaction.rs", &[
         ("the end of a transaction leaves its tick to the next one", &[CORE, SIM],
             "self.announced.replace(Tick::MAX) != Tick::MAX;", "self.announced.get() != Tick::MAX;"),
+        ("a transaction lets go of a tick that it was allowed", &[CORE],
+            "announce(announcement, *number, now, before)", "announce(announcement, *number, now, Tick::MAX).min(before)"),
     ]),
     ("src/sno/horizon/transaction.rs", &[
         ("a parallel worker generates", &[HORIZON],
