@@ -47,6 +47,8 @@ DECLARE
             "EXCEPTION WHEN dependent_objects_still_exist OR", "EXCEPTION WHEN"),
         ("a foreign key of another role stops upkeep", &[CHANGES],
             " OR insufficient_privilege THEN", " THEN"),
+        ("a foreign key of a table that can be read stops upkeep", &[CHANGES],
+            " OR foreign_key_violation OR", " OR"),
         ("old partitions that are in use keep new ones from coming", &[PARTITIONS],
             "EXCEPTION WHEN lock_not_available OR object", "EXCEPTION WHEN object"),
         ("upkeep waits for the readers of a partition that was detached", &[CHANGES],

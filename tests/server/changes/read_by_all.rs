@@ -358,6 +358,13 @@ fn expiry_waits_for_no_reader() {
             "GRANT REFERENCES ON log TO bob; SET ROLE bob; CREATE TABLE refers (id sno REFERENCES log); RESET ROLE".to_owned(),
             "TABLE refers",
         ),
+        (
+            format!(
+                "INSERT INTO log SELECT sno_lower(since) FROM sno_partitions('log') LIMIT 1; CREATE TABLE refers (id sno REFERENCES log);
+                 GRANT SELECT ON refers TO alice; INSERT INTO refers SELECT id FROM {second}"
+            ),
+            "TABLE refers",
+        ),
     ] {
         reader.run(&create);
         assert_eq!(text(&mut client, maintain), "none", "{create}");
