@@ -83,6 +83,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "'^CREATE OR REPLACE '", "'^CREATED OR REPLACED '"),
         ("all may call a function that is made again", &[MOVING],
             "UNION SELECT proowner UNION SELECT 0) g", "UNION SELECT proowner) g"),
+        ("default privileges give a right to a function that is made again", &[MOVING],
+            "WHERE defaclobjtype = 'f' UNION", "WHERE defaclobjtype = 'f' AND false UNION"),
     ]),
     ("cli/src/moving/catalog/trigger.sql", &[
         ("the name of a trigger is a part of a statement", &[MOVING],

@@ -99,6 +99,7 @@ CREATE FUNCTION first_sums() RETURNS SETOF large_sums LANGUAGE sql STABLE BEGIN 
 CREATE PUBLICATION everything FOR TABLE orders, events; CREATE PUBLICATION parts_of FOR TABLE clicks (customer_id, click) WHERE (click <> ''), customers (id, name);
 -- Grants that come by themselves.
 ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO app; ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO app;
 
 INSERT INTO customers (created_at, name) SELECT '2024-01-01'::timestamp + n * interval '1 hour', 'customer ' || n FROM generate_series(1, 500) n;
 INSERT INTO accounts (created_at, name) SELECT '2024-02-01Z'::timestamptz + n * interval '1 hour', 'account ' || n FROM generate_series(1, 20) n;
