@@ -5,7 +5,7 @@ use super::{CHANGES, FEED_RIGHTS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS,
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("shared/src/pg/rights.rs", &[
-        ("what runs as another role finds names by the caller's path", &[Suite("server", "planted::nothing_that")],
+        ("what runs as another role finds names by the caller's path", &[Suite("server", "changes::rights")],
             "c\"pg_catalog, pg_temp\".as_ptr()", "raw::psprintf(c\"%s\".as_ptr(), pg_sys::namespace_search_path)"),
         ("who was another role for a while stays it", &[RIGHTS],
             "        raw::SetUserIdAndSecContext(caller, context);\n        result", "        result"),

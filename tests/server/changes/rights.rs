@@ -53,6 +53,15 @@ fn rights() {
             assert_eq!(code(&mut bob, "INSERT INTO own VALUES ('1')"), "55000", "{key}");
         }
         bob.run("DROP TABLE own");
+        // What a trigger of the owner's finds by the path is none of his.
+        alice.run(
+            "CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM note(); RETURN NULL; END $$;
+             CREATE TRIGGER audit AFTER INSERT ON items_log FOR EACH ROW EXECUTE FUNCTION audit()",
+        );
+        bob.run("CREATE FUNCTION trap.note() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$; GRANT USAGE ON SCHEMA trap TO PUBLIC; SET search_path = trap, public");
+        assert_eq!(code(&mut bob, "UPDATE items SET n = 2"), "42883");
+        bob.run("RESET search_path; DROP FUNCTION trap.note()");
+        alice.run("DROP TRIGGER audit ON items_log; DROP FUNCTION audit()");
         // Types of the session come before those of the schema.
         let mut other = server.connect_as("bob");
         other.run(
