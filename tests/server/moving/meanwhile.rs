@@ -10,7 +10,7 @@ use super::{Life, STEPS, differs, dump, live, moving, nothing_is_left, take, try
 
 /// What is made after step 1, how it goes again, and what the switch says of it.
 #[rustfmt::skip]
-const CHANGES: [(&str, &str, &str); 11] = [
+const CHANGES: [(&str, &str, &str); 12] = [
     ("CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'new ' || $1.id; END",
      "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
      "function item_name: until the switch, definition"),
@@ -26,6 +26,8 @@ const CHANGES: [(&str, &str, &str); 11] = [
      "until the switch, what uses id"),
     // What is made again would have more rights than before.
     ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO pg_monitor", "ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM pg_monitor",
+     "until the switch, default privileges"),
+    ("ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO pg_monitor", "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM pg_monitor",
      "until the switch, default privileges"),
     ("ALTER TABLE notes DISABLE TRIGGER ALL", "ALTER TABLE notes ENABLE TRIGGER ALL", "constraint notes_item_fkey"),
 ];
