@@ -48,7 +48,7 @@ bench-check: ## fail if a call or a statement takes more instructions than recor
 	@dev/bench check
 
 ## Test more
-pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for PG=18
+pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for PG=18; of 16, fetch one that is built
 	@dev/build-server $(@:pg%=%)
 
 test-versions: ## test-servers on VERSIONS, 17 and 18 unless told, with assertions; pg_regress under stress
