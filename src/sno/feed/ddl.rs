@@ -21,7 +21,8 @@ use crate::{
 };
 
 functions! {
-    /// `sno_altered() → setof (relation, child, added, is_detached)`: tables that were created or altered by the command whose event trigger calls it.
+    /// `sno_altered() → setof (relation, child, added, is_detached)`: tables that were created or altered by the command whose event trigger
+    /// calls it.
     sno_altered: altered;
 }
 
@@ -29,8 +30,8 @@ functions! {
 /// other function takes such a value, and nothing here is looked up by the path.
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
-/// A table, whose triggers may have been disabled; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
-/// added; whether the other table was its partition until now.
+/// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
+/// added; whether the other table was its partition until now. The table alone, if it had triggers disabled.
 type Altered = (Oid, Option<Oid>, Option<i16>, bool);
 
 unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {

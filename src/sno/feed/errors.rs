@@ -126,6 +126,8 @@ impl Feed {
         let warning = Error::new(SqlState::ERRCODE_WARNING, message);
         let warning = error
             .into_iter()
+            // Its first line: a consumer wrote it, and more lines would look like a HINT of this server's.
+            .filter_map(|error| error.split(char::is_control).next().map(str::to_owned))
             .fold(warning, |warning, error| warning.detail(format!("Its last error: {error}")));
         warning.hint(match self.position() {
             Some(position) => {

@@ -79,7 +79,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
-        let goes_on = transaction_goes_on();
+        let goes_on = effect == Effect::Move && transaction_goes_on();
         spi::connect();
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let relation = raw::get_typ_typrelid(row_type);
