@@ -19,6 +19,7 @@ const QUERIES: usize = 1000;
 /// Another library, and what shows that it works.
 struct Neighbour {
     library: &'static str,
+    /// Also while the server is without the library.
     settings: &'static [(&'static str, &'static str)],
     /// Whether a session can load it when the server has started.
     late: bool,
@@ -87,7 +88,12 @@ const NEIGHBOURS: &[Neighbour] = &[
     },
     Neighbour {
         library: "pg_qualstats",
-        settings: &[("pg_qualstats.sample_rate", "1"), ("pg_qualstats.resolve_oids", "on")],
+        settings: &[
+            ("pg_qualstats.sample_rate", "1"),
+            ("pg_qualstats.resolve_oids", "on"),
+            // 2.0.4 dereferences the first child of a MergeAppend, also if all are pruned.
+            ("enable_partition_pruning", "off"),
+        ],
         late: true,
         logs: "",
         works: &[
@@ -277,13 +283,18 @@ fn answers(client: &mut Client, queries: usize) -> Vec<Answer> {
 }
 
 /// A server with the tables of the queries, and a large one.
-fn server_with_tables() -> Server {
-    let server = Server::builder()
-        .conf("jit", "off")
-        .conf("max_parallel_workers_per_gather", "0")
-        .conf("random_page_cost", "1.1")
-        .conf("autovacuum", "off")
-        .start();
+fn server_with_tables(settings: &[(&str, &str)]) -> Server {
+    let usual = [
+        ("jit", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        ("random_page_cost", "1.1"),
+        ("autovacuum", "off"),
+    ];
+    let server = usual
+        .iter()
+        .chain(settings)
+        .fold(Server::builder(), |server, (name, value)| server.conf(name, value));
+    let server = server.start();
     let mut client = server.connect();
     client.run(created_at::TABLES);
     client.run(
@@ -326,13 +337,10 @@ fn beside(neighbour: &Neighbour) {
     if !folder.join(library).with_extension("so").exists() {
         return skip(&format!("{library} is not installed: dev/test-on says how to get it"));
     }
-    let server = server_with_tables();
+    let server = server_with_tables(settings);
     let alone = answers(&mut server.connect(), QUERIES);
     let features = use_features(&server, &|database| server.connect_to(database));
     let (first, second) = (format!("{library}, sno"), format!("sno, {library}"));
-    for (name, value) in *settings {
-        server.configure(name, value);
-    }
     let preloads = [(first.as_str(), false), (&second, false), ("sno", true)];
     for (preload, is_late) in preloads.into_iter().filter(|(_, is_late)| *late || !is_late) {
         server.configure("shared_preload_libraries", preload);
@@ -439,7 +447,7 @@ fn a_library_that_takes_callbacks() {
 /// Whatever another library may read in the planner's hooks is complete, and its own hooks are called, whichever comes first.
 #[test]
 fn a_library_that_reads_all_that_hooks_are_shown() {
-    let server = server_with_tables();
+    let server = server_with_tables(&[]);
     let alone = answers(&mut server.connect(), QUERIES / 5);
     let reader = library(&server, include_str!("neighbours/reader.c"));
     for preload in [format!("sno, {reader}"), format!("{reader}, sno")] {
