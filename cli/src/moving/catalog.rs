@@ -8,7 +8,7 @@ use postgres::types::{FromSql, Oid, Type};
 use postgres::{GenericClient, Row};
 
 use super::objects::COLUMN_STATE;
-use super::sql::{Expression, Ident, Name, Sql};
+use super::sql::{Expression, Ident, Name, sql};
 use super::wishes::{Wishes, name_parts, path_names};
 
 /// All tables, with what hangs on them.
@@ -223,9 +223,9 @@ pub(super) fn read(
     }
     client.batch_execute(settings)?;
     let path = path_names(&search_path);
-    let session = Sql::new(include_str!("catalog/session.sql"), &[&PLAN]);
+    let session = sql!(include_str!("catalog/session.sql"), plan = PLAN);
     let session = Session::from(&client.query_one(session.as_str(), &[&begins, &path])?);
-    let columns = Sql::new(include_str!("catalog/columns.sql"), &[&COLUMN_STATE]);
+    let columns = sql!(include_str!("catalog/columns.sql"), state = COLUMN_STATE);
     let relations = client.query(include_str!("catalog/relations.sql"), &[])?;
     let relations: Vec<_> = relations.iter().map(Relation::from).collect();
     let rels: Vec<Oid> = relations.iter().map(|relation| relation.oid).collect();

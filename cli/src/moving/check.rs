@@ -147,7 +147,7 @@ fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &Moved) {
             "the first row that is inserted after the switch ends the undo: give it a default first",
         );
     }
-    if model.is_back {
+    if model.from_sno {
         return;
     }
     let birth = birth_column(catalog, column.rel);

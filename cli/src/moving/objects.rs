@@ -5,7 +5,7 @@ use postgres::types::{FromSql, Oid};
 use postgres::{GenericClient, Row};
 
 use super::expression::Casts;
-use super::sql::{Expression, Sql, join};
+use super::sql::{Expression, Sql, join, sql};
 
 /// One that depends on a column, or on another object.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +65,7 @@ pub(super) fn read(
 
 fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Object, postgres::Error> {
     let query = match class {
-        "pg_class" => Sql::new(include_str!("catalog/view.sql"), &[&COLUMN_STATE]).to_string(),
+        "pg_class" => sql!(include_str!("catalog/view.sql"), state = COLUMN_STATE).to_string(),
         "pg_proc" => include_str!("catalog/function.sql").to_owned(),
         "pg_policy" => include_str!("catalog/policy.sql").to_owned(),
         "pg_publication_rel" => include_str!("catalog/publication.sql").to_owned(),

@@ -41,25 +41,33 @@ pub(super) trait Part {
     fn put(&self, into: &mut String);
 }
 
+/// A statement of a template, which can be a file, and parts in the place of each `{}` or `{name}`. `concat!` keeps
+/// `format!` from taking names that are not given, which need not be parts.
 macro_rules! sql {
-    ($template:literal $(, $part:expr)* $(,)?) => {
-        $crate::moving::sql::Sql::new($template, &[$(&$part as &dyn $crate::moving::sql::Part),*])
+    ($template:expr $(, $name:ident = $part:expr)+ $(,)?) => {
+        $crate::moving::sql::Sql::of_template(format_args!(concat!($template) $(, $name = $crate::moving::sql::Shown(&$part))+))
+    };
+    ($template:expr $(, $part:expr)* $(,)?) => {
+        $crate::moving::sql::Sql::of_template(format_args!(concat!($template) $(, $crate::moving::sql::Shown(&$part))*))
     };
 }
 pub(super) use sql;
 
+/// A part, for `sql!`.
+pub(super) struct Shown<'a, P: ?Sized>(pub(super) &'a P);
+
+impl<P: Part + ?Sized> Display for Shown<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut sql = String::new();
+        self.0.put(&mut sql);
+        f.write_str(&sql)
+    }
+}
+
 impl Sql {
-    /// The template with these parts in the place of each `{}`.
-    pub(super) fn new(template: &'static str, parts: &[&dyn Part]) -> Self {
-        let mut texts = template.split("{}");
-        let mut sql = texts.next().unwrap_or_default().to_owned();
-        let mut parts = parts.iter();
-        for text in texts {
-            parts.next().expect("each {} has a part").put(&mut sql);
-            sql.push_str(text);
-        }
-        assert!(parts.next().is_none(), "{template}: a part is left");
-        Self(sql)
+    /// For `sql!` alone, which takes nothing but parts.
+    pub(super) fn of_template(parts: fmt::Arguments) -> Self {
+        Self(parts.to_string())
     }
 
     pub(super) fn as_str(&self) -> &str {

@@ -3,7 +3,7 @@
 
 use super::model::{Model, Moved};
 use super::sql::{Body, Expression, Ident, Literal, Sql, join, sql};
-use super::values::{Of, comma};
+use super::values::{For, Of, comma};
 
 /// What a verification is made before: what would be lost then is named.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,13 @@ pub(super) fn query(model: &Model) -> Sql {
     own.extend(model.columns.iter().map(|moved| moved.set.clone()));
     let functions = comma(model.objects.iter().filter_map(|object| object.function.clone()).map(Literal));
     let (own, columns) = (literals(own), literals(columns));
-    Sql::new(
+    sql!(
         include_str!("steps/state.sql"),
-        &[&relations, &columns, &own, &own, &functions, &columns, &until_switch, &functions],
+        relations = relations,
+        columns = columns,
+        own = own,
+        functions = functions,
+        until_switch = until_switch
     )
 }
 
@@ -132,13 +136,12 @@ impl Model {
         };
         sql!(
             "SELECT string_agg(format('%s: %s', object, property), E'\\n'), count(*) FROM
-        (SELECT *, {} AS plain FROM {}) b WHERE {} AND NOT EXISTS (SELECT FROM {} a
-        WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
-            PLAIN,
-            self.own("sno_move_before"),
-            others,
-            self.own("sno_move_state"),
-            PLAIN
+        (SELECT *, {plain} AS plain FROM {before}) b WHERE {others} AND NOT EXISTS (SELECT FROM {state} a
+        WHERE (a.object, a.property) = (b.object, b.property) AND {plain} IS NOT DISTINCT FROM b.plain)",
+            plain = PLAIN,
+            before = self.own("sno_move_before"),
+            others = others,
+            state = self.own("sno_move_state")
         )
     }
 
@@ -154,7 +157,7 @@ impl Model {
             exchanged.columns.iter().filter(|moved| !(moved.is_key || moved.column.is_generated));
         references
             .map(|moved| {
-                let value = exchanged.value(moved, Of::Table, false);
+                let value = exchanged.value(moved, Of::Table, For::New);
                 let what = "references to another row than the old ones";
                 self.valued((moved, &moved.new), what, &value, differs(moved, true, &moved.new, &moved.new))
             })
@@ -222,7 +225,8 @@ END",
         if column.is_generated && after {
             return Vec::new();
         }
-        let value = self.value(moved, Of::Table, after && !moved.is_key);
+        let side = if after && !moved.is_key { For::Old } else { For::New };
+        let value = self.value(moved, Of::Table, side);
         if moved.is_key {
             let computed = (!after && self.value.is_some()).then(|| {
                 rows("rows with another key than computed", sql!("t.{} IS DISTINCT FROM {}", new, value))
@@ -271,10 +275,9 @@ fn differs(moved: &Moved, after: bool, own: &Ident, target: &Ident) -> Sql {
         ),
         (false, true) => sql!("v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v", target),
         (false, false) => sql!(
-            "v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v OR t.{} IS NULL AND t.{} IS NOT NULL",
-            target,
-            own,
-            target
+            "v.v IS NOT NULL AND t.{target} IS DISTINCT FROM v.v OR t.{own} IS NULL AND t.{target} IS NOT NULL",
+            target = target,
+            own = own
         ),
     }
 }

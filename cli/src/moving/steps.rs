@@ -1,9 +1,9 @@
 //! The statements of each step.
 
 use super::model::{Model, Moved};
-use super::sql::{Body, Ident, Literal, Name, Part, Remark, Sql, join, sql};
+use super::sql::{Body, Ident, Literal, Name, Remark, Sql, join, sql};
 use super::state::{self, Before};
-use super::values::{Of, Trigger, comma};
+use super::values::{For, Of, Trigger, comma};
 use super::wishes::Target;
 
 /// A step, which is a file.
@@ -194,11 +194,11 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         all.extend(self.keys().filter(|_| self.keeps_map).map(|key| {
             let (map, old, table) = (self.map(key), &key.column.name, self.table_name(key));
             sql!(
-                "CREATE TABLE {} AS SELECT {} AS old, {} AS new FROM {} WITH NO DATA;",
-                map,
-                old,
-                key.new,
-                table
+                "CREATE TABLE {map} AS SELECT {old} AS old, {new} AS new FROM {table} WITH NO DATA;",
+                map = map,
+                old = old,
+                new = key.new,
+                table = table
             )
         }));
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
@@ -214,7 +214,10 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let own = comma(own.map(Name::literal));
         let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
         let all_tables = sql!("{}{}", own, join(maps, ""));
-        all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&own, &all_tables]))));
+        all.push(sql!(
+            "DO {};",
+            Body(sql!(include_str!("steps/private.sql"), own = own, tables = all_tables))
+        ));
         self.step("columns", vec![self.transaction(all).unless(to_own(&plan_name))])
     }
 
@@ -233,15 +236,14 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let sequence = self.sequence(key, "_seq");
         // As many as may insert.
         vec![Self::block(sql!(
-            "EXECUTE coalesce((SELECT string_agg(DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', {},
+            "EXECUTE coalesce((SELECT string_agg(DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s', {sequence},
             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '; ')
-        FROM (SELECT relowner, relacl AS acl FROM pg_class WHERE oid = {}::regclass
+        FROM (SELECT relowner, relacl AS acl FROM pg_class WHERE oid = {table}::regclass
             UNION ALL SELECT relowner, attacl FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
-            WHERE attrelid = {}::regclass) r, aclexplode(acl)
+            WHERE attrelid = {table}::regclass) r, aclexplode(acl)
         WHERE privilege_type = 'INSERT' AND grantee <> relowner), 'SELECT');",
-            sequence.literal(),
-            self.table_name(key).literal(),
-            self.table_name(key).literal(),
+            sequence = sequence.literal(),
+            table = self.table_name(key).literal(),
         ))]
     }
 
@@ -268,36 +270,31 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
     fn fill_key(&self, key: &Moved) -> Vec<Piece> {
         let (table, id, new) = (self.table_name(key), &key.column.name, &key.new);
         let cast = &key.column.cast;
-        let range = sql!("t.{} >= $1::{} AND t.{} <= $2::{}", id, cast, id, cast);
+        let range = sql!("t.{id} >= $1::{cast} AND t.{id} <= $2::{cast}", id = id, cast = cast);
         let path = self.as_triggers_search(key.table);
         let mut pieces = Vec::new();
         let mut is_timed = None;
         let statement = if self.value.is_some() {
-            let value = self.value(key, Of::Table, false);
+            let value = self.value(key, Of::Table, For::New);
             sql!(
-                "UPDATE {} t SET {} = {} WHERE {} AND t.{} IS DISTINCT FROM {}{}",
-                table,
-                new,
-                value,
-                range,
-                new,
-                value,
-                path
+                "UPDATE {table} t SET {new} = {value} WHERE {range} AND t.{new} IS DISTINCT FROM {value}{path}",
+                table = table,
+                new = new,
+                value = value,
+                range = range,
+                path = path
             )
         } else if self.counts() {
             sql!(
-                "UPDATE {} t SET {} = n.number FROM (SELECT x.key, nextval({}) FROM
-        (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x(key)) n(key, number) WHERE n.key = t.{}{}",
-                table,
-                new,
-                self.sequence(key, "_first_seq").literal(),
-                id,
-                table,
-                range,
-                new,
-                id,
-                id,
-                path,
+                "UPDATE {table} t SET {new} = n.number FROM (SELECT x.key, nextval({sequence}) FROM
+        (SELECT t.{id} FROM {table} t WHERE {range} AND t.{new} IS NULL ORDER BY t.{id}) x(key)) n(key, number)
+    WHERE n.key = t.{id}{path}",
+                table = table,
+                new = new,
+                sequence = self.sequence(key, "_first_seq").literal(),
+                id = id,
+                range = range,
+                path = path,
             )
         } else {
             let mut value = self.new_default(key);
@@ -314,21 +311,26 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
                 value = if birth.can_be_null { sql!("coalesce({}, {})", timed, value) } else { timed };
                 is_timed = Some(value.clone());
             }
-            sql!("UPDATE {} t SET {} = {} WHERE {} AND t.{} IS NULL{}", table, new, value, range, new, path)
+            sql!(
+                "UPDATE {table} t SET {new} = {value} WHERE {range} AND t.{new} IS NULL{path}",
+                table = table,
+                new = new,
+                value = value,
+                range = range,
+                path = path
+            )
         };
         let done = "CASE WHEN since IS NULL THEN rows ELSE done END";
-        let report = self.report([&done, &"rows", &"which", &"since", &"'rows'"]);
+        let report = self.report(done, "rows", "which", "since", "'rows'");
         let (key_name, statement) = (Literal(sql!("{}", id).to_string()), Literal(statement.to_string()));
-        let body = Sql::new(
+        let body = sql!(
             include_str!("steps/fill_keys.sql"),
-            &[
-                &table.literal(),
-                &key_name,
-                &cast.literal(),
-                &statement,
-                &self.own("sno_move_progress"),
-                &report,
-            ],
+            table = table.literal(),
+            key = key_name,
+            type = cast.literal(),
+            statement = statement,
+            progress = self.own("sno_move_progress"),
+            report = report
         );
         pieces.push(Piece::plain(sql!("DO {};", Body(body))));
         pieces.extend(is_timed.map(|value| Piece::plain(of_one_time(table, id, new, &value, &path))));
@@ -341,7 +343,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         if others.is_empty() {
             return None;
         }
-        let values: Vec<_> = others.iter().map(|moved| self.value(moved, Of::Table, false)).collect();
+        let values: Vec<_> = others.iter().map(|moved| self.value(moved, Of::Table, For::New)).collect();
         // What is there stays where the value is not known any more: the row that it was of is gone.
         let values: Vec<_> = others
             .iter()
@@ -349,10 +351,10 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             .map(|(moved, value)| match moved.column.is_generated {
                 true => sql!("{}", value),
                 false => sql!(
-                    "coalesce({}, CASE WHEN t.{} IS NOT NULL THEN t.{} END)",
-                    value,
-                    moved.column.name,
-                    moved.new
+                    "coalesce({value}, CASE WHEN t.{name} IS NOT NULL THEN t.{new} END)",
+                    value = value,
+                    name = moved.column.name,
+                    new = moved.new
                 ),
             })
             .collect();
@@ -362,26 +364,43 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         );
         let new = comma(others.iter().map(|moved| Of::Table.column(&moved.new)));
         let rest = sql!(
-            " t SET {}\n    WHERE ctid >= $1 AND ctid < $2 AND ({}) IS DISTINCT FROM ({}){}",
-            set,
-            new,
-            comma(values),
-            self.as_triggers_search(n)
+            " t SET {set}\n    WHERE ctid >= $1 AND ctid < $2 AND ({new}) IS DISTINCT FROM ({values}){path}",
+            set = set,
+            new = new,
+            values = comma(values),
+            path = self.as_triggers_search(n)
         );
         let (table, rest) = (self.tables[n].relation.name.literal(), Literal(rest.to_string()));
         let last = "CASE WHEN page < stop THEN page::text END";
-        let report = self.report([&"page", &"stop", &"leaf::text", &last, &"'pages'"]);
-        let body = Sql::new(
+        let report = self.report("page", "stop", "leaf::text", last, "'pages'");
+        let body = sql!(
             include_str!("steps/fill_pages.sql"),
-            &[&table, &table, &table, &self.own("sno_move_progress"), &rest, &report],
+            table = table,
+            update = rest,
+            progress = self.own("sno_move_progress"),
+            report = report
         );
         Some(Piece::plain(sql!("DO {};", Body(body))))
     }
 
     /// Says how far a part is: how much is done, of how much, which part it is, where it goes on, and of what.
-    fn report(&self, [done, of, part, last, unit]: [&dyn Part; 5]) -> Sql {
-        let progress = self.own("sno_move_progress");
-        Sql::new(include_str!("steps/report.sql"), &[done, of, &progress, &progress, part, last, unit])
+    fn report(
+        &self,
+        done: &'static str,
+        of: &'static str,
+        part: &'static str,
+        last: &'static str,
+        unit: &'static str,
+    ) -> Sql {
+        sql!(
+            include_str!("steps/report.sql"),
+            done = done,
+            of = of,
+            progress = self.own("sno_move_progress"),
+            part = part,
+            last = last,
+            unit = unit
+        )
     }
 
     pub(super) fn verify_step(&self) -> Step {
@@ -402,13 +421,11 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         pieces.push(Piece::plain(self.verified(Before::End)).unless(to_do.clone()));
         for key in self.keys().filter(|_| self.keeps_map) {
             let fill = sql!(
-                "TRUNCATE {};\nINSERT INTO {} SELECT {}, {} FROM {} WHERE {} IS NOT NULL;",
-                self.map(key),
-                self.map(key),
-                key.old,
-                key.column.name,
-                self.table_name(key),
-                key.old
+                "TRUNCATE {map};\nINSERT INTO {map} SELECT {old}, {new} FROM {table} WHERE {old} IS NOT NULL;",
+                map = self.map(key),
+                old = key.old,
+                new = key.column.name,
+                table = self.table_name(key)
             );
             pieces.push(Self::locked(sql!("{}", self.map(key)), [fill]).unless(to_do.clone()));
         }
@@ -450,17 +467,16 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
     pub(super) fn found_again(&self, unless: &Sql) -> Vec<Piece> {
         let is_one = |moved: &&Moved| !(moved.is_key || moved.column.is_generated || moved.column.is_array);
         let update = |moved: &Moved| {
-            let value = self.value(moved, Of::Table, true);
+            let value = self.value(moved, Of::Table, For::Old);
             sql!(
                 "BEGIN;\nSET LOCAL lock_timeout = '500ms';
-UPDATE {} t SET {} = {} WHERE t.{} IS NOT NULL AND t.{} IS NULL AND {} IS NOT NULL{};\nCOMMIT;",
-                self.table_name(moved),
-                moved.old,
-                value,
-                moved.column.name,
-                moved.old,
-                value,
-                self.as_triggers_search(moved.table)
+UPDATE {table} t SET {old} = {value} WHERE t.{new} IS NOT NULL AND t.{old} IS NULL AND {value} IS NOT NULL{path};
+COMMIT;",
+                table = self.table_name(moved),
+                old = moved.old,
+                value = value,
+                new = moved.column.name,
+                path = self.as_triggers_search(moved.table)
             )
         };
         let of = self.columns.iter().filter(is_one);
@@ -537,10 +553,14 @@ pub(super) fn has_constraint(table: &Name, constraint: &Ident) -> Sql {
 /// Rows of one time can have one ID: such rows get others.
 fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql, path: &Option<Sql>) -> Sql {
     let hint = "Spread the times: --time with created_at + (id % 1000) * interval '4 ms'.";
-    let hint = Literal(hint.to_owned());
-    let body = Sql::new(
+    let body = sql!(
         include_str!("steps/of_one_time.sql"),
-        &[table, new, value, id, id, new, id, table, new, path, &hint],
+        table = table,
+        key = id,
+        new = new,
+        value = value,
+        search_path = path,
+        hint = Literal(hint.to_owned())
     );
     sql!("DO {};", Body(body))
 }
@@ -554,12 +574,12 @@ fn stored(name: &Name, plan: &[Step]) -> Vec<Sql> {
     for step in plan {
         for (place, piece) in step.pieces.iter().enumerate() {
             all.push(sql!(
-                "INSERT INTO {} VALUES ({}, {}, nullif({}, ''), ARRAY[{}]);",
-                name,
-                Literal(step.name.to_owned()),
-                place,
-                Literal(piece.unless.clone().unwrap_or_default()),
-                comma(piece.sql.iter().cloned().map(Literal))
+                "INSERT INTO {plan} VALUES ({step}, {place}, nullif({unless}, ''), ARRAY[{sql}]);",
+                plan = name,
+                step = Literal(step.name.to_owned()),
+                place = place,
+                unless = Literal(piece.unless.clone().unwrap_or_default()),
+                sql = comma(piece.sql.iter().cloned().map(Literal))
             ));
         }
     }

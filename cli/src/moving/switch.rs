@@ -9,6 +9,13 @@ use super::state::{self, Before};
 use super::steps::{Piece, Step, has_constraint, has_index, to_own};
 use super::values::{Trigger, comma};
 
+/// Whether names are exchanged, or exchanged back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Switch,
+    Undo,
+}
+
 impl Model {
     pub(super) fn indexes_step(&self) -> Step {
         let mut pieces = Vec::new();
@@ -59,7 +66,13 @@ impl Model {
         let taken =
             format!("{name} is not an index of {table}: rename it, or drop it, and run the step again");
         let unique = if index.is_unique { "UNIQUE " } else { "" };
-        let create = sql!("CREATE {}INDEX CONCURRENTLY {} ON {} {};", unique, name.name, table, definition);
+        let create = sql!(
+            "CREATE {unique}INDEX CONCURRENTLY {index} ON {table} {definition};",
+            unique = unique,
+            index = name.name,
+            table = table,
+            definition = definition
+        );
         let mut piece = Self::needs(&is_ours, &taken).unless(is_valid);
         let drop = sql!("DROP INDEX CONCURRENTLY IF EXISTS {};", name);
         piece.sql.extend([drop, create].map(|sql| sql.to_string()));
@@ -72,7 +85,13 @@ impl Model {
         let (name, table) = (self.new_index(index), self.part_name(index));
         let unique = if index.is_unique { "UNIQUE " } else { "" };
         let definition = self.new_definition(index);
-        let create = sql!("CREATE {}INDEX {} ON ONLY {} {};", unique, name.name, table, definition);
+        let create = sql!(
+            "CREATE {unique}INDEX {index} ON ONLY {table} {definition};",
+            unique = unique,
+            index = name.name,
+            table = table,
+            definition = definition
+        );
         let taken = self.indexes.iter().filter(|part| part.parent == Some(index.oid));
         let attach =
             taken.map(|part| sql!("ALTER INDEX {} ATTACH PARTITION {};", name, self.new_index(part)));
@@ -104,21 +123,21 @@ impl Model {
 
     pub(super) fn switch_step(&self) -> Step {
         let mut all = vec![sql!("SET LOCAL check_function_bodies = off;"), state::unchanged(self)];
-        all.extend(self.drops(false));
+        all.extend(self.drops(Way::Switch));
         all.extend((0..self.tables.len()).filter_map(|n| self.drop_trigger(n, Trigger::Moving)));
         all.extend(self.drop_keys());
-        all.extend(self.rename_indexes(true, false));
-        all.extend(self.columns.iter().flat_map(|moved| self.exchange(moved, false)));
+        all.extend(self.rename_indexes(true, Way::Switch));
+        all.extend(self.columns.iter().flat_map(|moved| self.exchange(moved, Way::Switch)));
         let states = self.columns.iter().flat_map(|moved| self.parts_of(moved));
         all.extend(states.map(|(_, column)| sql!("{}", column.state)));
-        all.extend(self.add_constraints(false));
-        all.extend(self.rename_indexes(false, false));
+        all.extend(self.add_constraints(Way::Switch));
+        all.extend(self.rename_indexes(false, Way::Switch));
         all.extend(self.add_leaf_keys());
         for n in 0..self.tables.len() {
             let kinds = [Trigger::Moved, Trigger::Generated].into_iter();
             all.extend(kinds.filter_map(|kind| self.create_trigger(n, kind)));
         }
-        all.extend(self.creates(false));
+        all.extend(self.creates(Way::Switch));
         all.push(state::defined(self));
         all.extend(renewed(self));
         let mut pieces = Vec::new();
@@ -152,64 +171,69 @@ impl Model {
         parts.iter().map(drop).collect()
     }
 
-    /// The names of two columns are exchanged, there or back, and what goes with a name: NOT NULL, defaults, sequences.
-    fn exchange(&self, moved: &Moved, back: bool) -> Vec<Sql> {
+    /// The names of two columns are exchanged, and what goes with a name: NOT NULL, defaults, sequences. All between the
+    /// two renames has the names that the columns have before the switch and after its undo.
+    fn exchange(&self, moved: &Moved, way: Way) -> Vec<Sql> {
         let (table, name, new, old) = (self.table_name(moved), &moved.column.name, &moved.new, &moved.old);
-        let is_not_null = moved.column.is_not_null;
         let alter = |what: Sql| sql!("ALTER TABLE {} {};", table, what);
-        let renames = |from: &Ident, to: &Ident| alter(sql!("RENAME COLUMN {} TO {}", from, to));
+        let rename = |from: &Ident, to: &Ident| alter(sql!("RENAME COLUMN {} TO {}", from, to));
         let mut all = Vec::new();
-        if back {
-            all.extend([renames(name, new), renames(old, name)]);
+        if way == Way::Undo {
+            all.extend([rename(name, new), rename(old, name)]);
         }
-        // By their names of before the switch, which are those of after its undo: one column gives NOT NULL back.
-        let (gets, loses) = if back { (name, new) } else { (new, name) };
-        if is_not_null && (back || !moved.keeps_old) {
-            all.extend(self.drop_not_null(moved, loses));
-        }
-        match self.not_null(moved) {
-            Some(not_null) => {
-                let kept = old_not_null(moved, not_null);
-                if back && moved.keeps_old {
-                    all.push(alter(sql!("RENAME CONSTRAINT {} TO {}", kept, not_null)));
-                } else {
-                    let rename = alter(sql!("RENAME CONSTRAINT {} TO {}", not_null, kept));
-                    all.extend(moved.keeps_old.then_some(rename));
-                    all.push(alter(sql!("ADD CONSTRAINT {} NOT NULL {}", not_null, gets)));
-                }
-            }
-            None if is_not_null && !(back && moved.keeps_old) => {
-                all.push(alter(sql!("ALTER COLUMN {} SET NOT NULL", gets)));
-            }
-            None => {}
-        }
-        if is_not_null && !back {
-            all.push(alter(sql!("DROP CONSTRAINT {}", moved.set)));
-        }
+        all.extend(self.exchange_not_null(moved, way));
         if moved.is_key {
-            all.extend(self.exchange_defaults(moved, back).into_iter().map(alter));
+            all.extend(self.exchange_defaults(moved, way).into_iter().map(alter));
             if self.counts() {
-                let owner = if back { sql!("NONE") } else { sql!("{}.{}", table, new) };
+                let owner = match way {
+                    Way::Switch => sql!("{}.{}", table, new),
+                    Way::Undo => sql!("NONE"),
+                };
                 all.push(sql!("ALTER SEQUENCE {} OWNED BY {};", self.sequence(moved, "_seq"), owner));
             }
         }
-        if !back {
-            all.extend([renames(name, old), renames(new, name)]);
+        if way == Way::Switch {
+            all.extend([rename(name, old), rename(new, name)]);
+        }
+        all
+    }
+
+    fn exchange_not_null(&self, moved: &Moved, way: Way) -> Vec<Sql> {
+        if !moved.column.is_not_null {
+            return Vec::new();
+        }
+        let (old, new) = (&moved.column.name, &moved.new);
+        let alter = |what: Sql| sql!("ALTER TABLE {} {};", self.table_name(moved), what);
+        let constraint = self.not_null(moved).map(|name| (name, old_not_null(moved, name)));
+        let give = |column: &Ident| match &constraint {
+            Some((name, _)) => alter(sql!("ADD CONSTRAINT {} NOT NULL {}", name, column)),
+            None => alter(sql!("ALTER COLUMN {} SET NOT NULL", column)),
+        };
+        let rename = |from: &Ident, to: &Ident| alter(sql!("RENAME CONSTRAINT {} TO {}", from, to));
+        let mut all = match (way, moved.keeps_old) {
+            (Way::Switch, false) => self.drop_not_null(moved, old),
+            (Way::Switch, true) => constraint.iter().map(|(name, kept)| rename(name, kept)).collect(),
+            (Way::Undo, _) => self.drop_not_null(moved, new),
+        };
+        match (way, moved.keeps_old) {
+            (Way::Switch, _) => all.extend([give(new), alter(sql!("DROP CONSTRAINT {}", moved.set))]),
+            (Way::Undo, false) => all.push(give(old)),
+            (Way::Undo, true) => all.extend(constraint.iter().map(|(name, kept)| rename(kept, name))),
         }
         all
     }
 
     /// Of a key: the old one, if the database does not generate it, and the new one, if it was computed.
-    fn exchange_defaults(&self, moved: &Moved, back: bool) -> Vec<Sql> {
+    fn exchange_defaults(&self, moved: &Moved, way: Way) -> Vec<Sql> {
         let old = match moved.fills_old() {
             Some(OldKey::Uuid) => Some(sql!("gen_random_uuid()")),
             Some(OldKey::Sno) => Some(sql!("{}.sno_new()", self.catalog.session.sno)),
             _ => None,
         };
         let new = self.value.as_ref().map(|_| self.new_default(moved));
-        let set = |(column, default): (&Ident, Option<Sql>)| match back {
-            true => default.map(|_| sql!("ALTER COLUMN {} DROP DEFAULT", column)),
-            false => default.map(|default| sql!("ALTER COLUMN {} SET DEFAULT {}", column, default)),
+        let set = |(column, default): (&Ident, Option<Sql>)| match way {
+            Way::Switch => default.map(|default| sql!("ALTER COLUMN {} SET DEFAULT {}", column, default)),
+            Way::Undo => default.map(|_| sql!("ALTER COLUMN {} DROP DEFAULT", column)),
         };
         [(&moved.column.name, old), (&moved.new, new)].into_iter().filter_map(set).collect()
     }
@@ -223,20 +247,20 @@ impl Model {
 
     pub(super) fn undo_switch_step(&self) -> Step {
         let mut all = vec![sql!("SET LOCAL check_function_bodies = off;"), self.nothing_given_back()];
-        all.extend(self.drops(true));
+        all.extend(self.drops(Way::Undo));
         for n in 0..self.tables.len() {
             let kinds = [Trigger::Moved, Trigger::Generated].into_iter();
             all.extend(kinds.filter_map(|kind| self.drop_trigger(n, kind)));
         }
         all.extend(self.drop_keys());
-        all.extend(self.columns.iter().flat_map(|moved| self.exchange(moved, true)));
-        all.extend(self.rename_indexes(true, true));
-        all.extend(self.add_constraints(true));
-        all.extend(self.rename_indexes(false, true));
+        all.extend(self.columns.iter().flat_map(|moved| self.exchange(moved, Way::Undo)));
+        all.extend(self.rename_indexes(true, Way::Undo));
+        all.extend(self.add_constraints(Way::Undo));
+        all.extend(self.rename_indexes(false, Way::Undo));
         all.extend(self.add_leaf_keys());
         all.extend(self.indexes.iter().map(|index| sql!("{}", index.state)));
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
-        all.extend(self.creates(true));
+        all.extend(self.creates(Way::Undo));
         all.push(state::defined(self));
         all.extend(renewed(self));
         let not_switched = sql!("NOT {}", self.is_switched());
@@ -263,7 +287,7 @@ impl Model {
         self.name_of(index.rel)
     }
     fn suffix(&self) -> &'static str {
-        if self.is_back { "_new" } else { "_sno" }
+        if self.from_sno { "_new" } else { "_sno" }
     }
     pub(super) fn new_index(&self, index: &Index) -> Name {
         index.name.beside(self.catalog.free(&index.name.name.0, self.suffix(), index.oid))
@@ -275,7 +299,7 @@ impl Model {
     /// On the new columns.
     fn on_new(&self, index: &Index, definition: Option<&Expression>) -> Expression {
         let (table, _) = self.table_of(index.rel).expect("indexes are those of the tables");
-        let casts = ["gin", "gist", "spgist"].contains(&index.method.as_str()) && !self.is_back;
+        let casts = ["gin", "gist", "spgist"].contains(&index.method.as_str()) && !self.from_sno;
         let mut names = self.row_names(table, None, true);
         for moved in
             self.of(table).filter(|moved| casts && !moved.column.is_array && !moved.column.is_generated)
@@ -310,7 +334,7 @@ impl Model {
 
     /// What is dropped or gets back its name: first is what has it now. Unique constraints, or all other
     /// indexes but primary keys.
-    fn rename_indexes(&self, unique_constraints: bool, back: bool) -> Vec<Sql> {
+    fn rename_indexes(&self, unique_constraints: bool, way: Way) -> Vec<Sql> {
         let mut indexes: Vec<_> = self
             .indexes
             .iter()
@@ -321,7 +345,7 @@ impl Model {
         for index in indexes {
             let (own, new, old) = (&index.name, self.new_index(index), self.old_index(index));
             let (table, is_unique) = (self.part_name(index), index.is_of('u'));
-            if is_unique && back {
+            if is_unique && way == Way::Undo {
                 if let Some(constraint) = index.constraint.as_ref().filter(|_| index.parent.is_none()) {
                     all.push(sql!("ALTER TABLE {} DROP CONSTRAINT {};", table, constraint));
                 }
@@ -329,10 +353,10 @@ impl Model {
             } else if is_unique {
                 all.push(sql!("ALTER INDEX {} RENAME TO {};", own, old.name));
             } else {
-                let (away, here) = if back { (&new, &old) } else { (&old, &new) };
+                let (away, here) = if way == Way::Undo { (&new, &old) } else { (&old, &new) };
                 all.push(sql!("ALTER INDEX {} RENAME TO {};", own, away.name));
                 all.push(sql!("ALTER INDEX {} RENAME TO {};", here, own.name));
-                if !back {
+                if way == Way::Switch {
                     all.push(sql!("{}", index.state));
                 }
             }
@@ -342,9 +366,12 @@ impl Model {
 
     /// Constraints by the index of this name, and those of partitioned tables, which take the constraints
     /// of their partitions.
-    fn add_constraints(&self, back: bool) -> Vec<Sql> {
-        let mut indexes: Vec<_> =
-            self.indexes.iter().filter(|index| index.is_of('p') || index.is_of('u') && !back).collect();
+    fn add_constraints(&self, way: Way) -> Vec<Sql> {
+        let mut indexes: Vec<_> = self
+            .indexes
+            .iter()
+            .filter(|index| index.is_of('p') || index.is_of('u') && way == Way::Switch)
+            .collect();
         // Those of a partitioned table before the next ones, which can be alike, and the primary key first.
         indexes.sort_by_key(|index| {
             let level = self.part(index).map(|part| -part.level);
@@ -358,17 +385,17 @@ impl Model {
             all.push(if index.kind == "I" {
                 sql!("ALTER TABLE {} ADD CONSTRAINT {} {};", table, constraint, index.constraint_definition)
             } else {
-                let by = if back { self.old_index(index) } else { self.new_index(index) };
+                let by = if way == Way::Undo { self.old_index(index) } else { self.new_index(index) };
                 sql!(
-                    "ALTER TABLE {} ADD CONSTRAINT {} {} USING INDEX {}{};",
-                    table,
-                    constraint,
-                    kind,
-                    by.name,
-                    index.deferrable
+                    "ALTER TABLE {table} ADD CONSTRAINT {constraint} {kind} USING INDEX {index}{deferrable};",
+                    table = table,
+                    constraint = constraint,
+                    kind = kind,
+                    index = by.name,
+                    deferrable = index.deferrable
                 )
             });
-            if !back {
+            if way == Way::Switch {
                 all.push(sql!("{}", index.state));
             }
         }
@@ -441,19 +468,22 @@ impl Model {
         retyped(definition, &old, self.new_type().as_str())
     }
 
-    fn drops(&self, back: bool) -> impl Iterator<Item = Sql> {
+    fn drops(&self, way: Way) -> impl Iterator<Item = Sql> {
         self.objects.iter().rev().map(move |object| {
-            let new = (back && object.is_retyped).then(|| self.retyped(&object.drop));
+            let new = (way == Way::Undo && object.is_retyped).then(|| self.retyped(&object.drop));
             sql!("{}", new.as_ref().unwrap_or(&object.drop))
         })
     }
 
-    fn creates(&self, back: bool) -> Vec<Sql> {
+    fn creates(&self, way: Way) -> Vec<Sql> {
         let casts = self.casts();
         let create = |object: &Object| {
             object.creates(|definition| {
-                let plain = if back { definition.clone() } else { casts.removed(definition) };
-                if object.is_retyped && !back { self.retyped(&plain) } else { plain }
+                if way == Way::Undo {
+                    return definition.clone();
+                }
+                let plain = casts.removed(definition);
+                if object.is_retyped { self.retyped(&plain) } else { plain }
             })
         };
         self.objects.iter().map(create).collect()
@@ -475,5 +505,5 @@ fn old_not_null(moved: &Moved, not_null: &Ident) -> Ident {
 /// function is changed in some way.
 fn renewed(model: &Model) -> Vec<Sql> {
     let tables = comma(model.tables.iter().flat_map(|table| &table.parts).map(|part| part.name.literal()));
-    vec![sql!("DO {};", Body(Sql::new(include_str!("steps/renewed.sql"), &[&tables])))]
+    vec![sql!("DO {};", Body(sql!(include_str!("steps/renewed.sql"), tables = tables)))]
 }

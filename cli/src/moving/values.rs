@@ -15,6 +15,15 @@ pub(super) enum Of {
     Table,
 }
 
+/// Which of the two columns a value is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum For {
+    /// The new one, until the switch.
+    New,
+    /// The old one, after the switch, which has exchanged their names.
+    Old,
+}
+
 /// Which of the columns a trigger fills.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trigger {
@@ -61,7 +70,7 @@ impl Model {
             if column.family == super::catalog::Family::Varchar && column.domain_base.is_none() {
                 casts.varchars.push(column.shown.clone());
             }
-            if self.is_back {
+            if self.from_sno {
                 casts.uuids.push(column.shown.clone());
             }
         }
@@ -85,31 +94,29 @@ impl Model {
         columns.map(|column| (column.shown.clone(), name(&column.name))).collect()
     }
 
-    /// The value of a new column; with `back`, that of an old column after the switch, when the names are
-    /// exchanged.
-    pub(super) fn value(&self, moved: &Moved, of: Of, back: bool) -> Expression {
+    /// The value of one of the two columns, found in a row by the other one.
+    pub(super) fn value(&self, moved: &Moved, of: Of, side: For) -> Expression {
         let column = &moved.column;
         let own = of.column(&column.name);
-        let computed = self.value.as_ref().filter(|_| !back);
+        let computed = self.value.as_ref().filter(|_| side == For::New);
         if column.is_generated {
-            return self.generated(moved, of, back);
+            return self.generated(moved, of, side);
         }
         if let Some(computed) = computed {
             if column.is_array {
                 let one = renamed(computed, &HashMap::from([("id".to_owned(), "u.e".to_owned())]));
                 return expression(&sql!(
-                    "CASE WHEN {} IS NOT NULL THEN
-        ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY u.n) END",
-                    own,
-                    one,
-                    own,
+                    "CASE WHEN {own} IS NOT NULL THEN
+        ARRAY(SELECT {one} FROM unnest({own}) WITH ORDINALITY u(e, n) ORDER BY u.n) END",
+                    own = own,
+                    one = one,
                 ));
             }
             return renamed(computed, &HashMap::from([("id".to_owned(), own.to_string())]));
         }
         let mut cases = Vec::new();
         for lookup in &moved.lookups {
-            let one = self.looked_up(moved, &self.columns[lookup.key], of, back);
+            let one = self.looked_up(moved, &self.columns[lookup.key], of, side);
             match &lookup.condition {
                 None => return expression(&one),
                 Some(condition) => {
@@ -122,22 +129,27 @@ impl Model {
     }
 
     /// From the row with the old key, or of the new one.
-    fn looked_up(&self, moved: &Moved, key: &Moved, of: Of, back: bool) -> Sql {
+    fn looked_up(&self, moved: &Moved, key: &Moved, of: Of, side: For) -> Sql {
         let own = of.column(&moved.column.name);
-        let target = if back { &key.old } else { &key.new };
+        let target = if side == For::Old { &key.old } else { &key.new };
         let (table, name) = (&self.table(key).relation.name, &key.column.name);
         if moved.column.is_array {
             return sql!(
-                "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT k.{} FROM unnest({}) WITH ORDINALITY u(e, n)
-        LEFT JOIN {} k ON k.{} = u.e ORDER BY u.n) END",
-                own,
-                target,
-                own,
-                table,
-                name,
+                "CASE WHEN {own} IS NOT NULL THEN ARRAY(SELECT k.{target} FROM unnest({own}) WITH ORDINALITY u(e, n)
+        LEFT JOIN {table} k ON k.{key} = u.e ORDER BY u.n) END",
+                own = own,
+                target = target,
+                table = table,
+                key = name,
             );
         }
-        let one = sql!("(SELECT k.{} FROM {} k WHERE k.{} = {})", target, table, name, own);
+        let one = sql!(
+            "(SELECT k.{target} FROM {table} k WHERE k.{key} = {own})",
+            target = target,
+            table = table,
+            key = name,
+            own = own
+        );
         if key.table == moved.table && of == Of::New {
             // The row itself is not in the table yet.
             return sql!("CASE WHEN {} = NEW.{} THEN NEW.{} ELSE {} END", own, name, target, one);
@@ -146,11 +158,11 @@ impl Model {
     }
 
     /// What a generated column computes; in an UPDATE, from values that are not in the row yet.
-    fn generated(&self, moved: &Moved, of: Of, back: bool) -> Expression {
-        let mut names = self.row_names(moved.table, Some(of), !back);
-        if of == Of::Table && !back {
+    fn generated(&self, moved: &Moved, of: Of, side: For) -> Expression {
+        let mut names = self.row_names(moved.table, Some(of), side == For::New);
+        if of == Of::Table && side == For::New {
             for other in self.of(moved.table).filter(|other| !other.column.is_generated && !other.is_key) {
-                names.insert(other.column.shown.clone(), self.value(other, of, back).0);
+                names.insert(other.column.shown.clone(), self.value(other, of, side).0);
             }
         }
         let default = moved.column.default.clone().unwrap_or(Expression("NULL".to_owned()));
@@ -170,26 +182,25 @@ impl Model {
         let mut lines = Vec::new();
         for moved in columns {
             let (is_generated, name) = (moved.column.is_generated, &moved.column.name);
-            let (filled, back) = match trigger {
-                Trigger::Generated if is_generated => (name, true),
-                Trigger::Moved if !is_generated && !moved.is_key => (&moved.old, true),
-                Trigger::Moving if !moved.is_key || self.value.is_some() => (&moved.new, false),
+            let (filled, side) = match trigger {
+                Trigger::Generated if is_generated => (name, For::Old),
+                Trigger::Moved if !is_generated && !moved.is_key => (&moved.old, For::Old),
+                Trigger::Moving if !moved.is_key || self.value.is_some() => (&moved.new, For::New),
                 _ => continue,
             };
-            let value = self.value(moved, Of::New, back);
+            let value = self.value(moved, Of::New, side);
             let assigned = sql!("NEW.{} := {};", filled, value);
             let is_stable = !is_generated && moved.lookups.len() == 1 && moved.lookups[0].condition.is_none();
             lines.push(if is_stable {
                 // A reference stays as it is if its row goes, and a row that only something else changes
                 // costs no look-up.
                 sql!(
-                    "IF TG_OP = 'INSERT' OR NEW.{} IS DISTINCT FROM OLD.{} OR NEW.{} IS NULL THEN
-        {}
+                    "IF TG_OP = 'INSERT' OR NEW.{name} IS DISTINCT FROM OLD.{name} OR NEW.{filled} IS NULL THEN
+        {assigned}
     END IF;",
-                    name,
-                    name,
-                    filled,
-                    assigned
+                    name = name,
+                    filled = filled,
+                    assigned = assigned
                 )
             } else {
                 assigned
@@ -208,24 +219,23 @@ impl Model {
         // As the server has deparsed them: sessions can have another setting.
         let strings = body.as_str().contains('\\').then(|| sql!(" SET standard_conforming_strings = on"));
         let shown = Literal(sql!("{}()", function).to_string());
-        let private = Sql::new(include_str!("steps/private_function.sql"), &[&shown, &shown]);
+        let private = sql!(include_str!("steps/private_function.sql"), function = shown);
         // Who writes a row need not read what it refers to. It belongs to the table's owner, who runs the
         // steps. A generated column refers to nothing, and its trigger stays: whoever owns the table later
         // could change the column's type.
         let definer = if trigger == Trigger::Generated { "" } else { " SECURITY DEFINER" };
         Some(sql!(
-            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql{}
-    SET search_path = pg_catalog, pg_temp{} AS {};
-DO {};
-CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}();",
-            function,
-            definer,
-            strings,
-            Body(body),
-            Body(private),
-            trigger.name(),
-            self.tables[table].relation.name,
-            function,
+            "CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql{definer}
+    SET search_path = pg_catalog, pg_temp{strings} AS {body};
+DO {private};
+CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {function}();",
+            function = function,
+            definer = definer,
+            strings = strings,
+            body = Body(body),
+            private = Body(private),
+            trigger = trigger.name(),
+            table = self.tables[table].relation.name,
         ))
     }
 
@@ -247,7 +257,7 @@ CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}
     /// Plans what the triggers of the new columns assign, so that what fails does so here and not in the
     /// application.
     pub(super) fn planned(&self, table: usize) -> Option<Sql> {
-        let set = |moved: &Moved| sql!("{} = {}", moved.new, self.value(moved, Of::New, false));
+        let set = |moved: &Moved| sql!("{} = {}", moved.new, self.value(moved, Of::New, For::New));
         let set: Vec<_> =
             self.of(table).filter(|moved| !moved.is_key || self.value.is_some()).map(set).collect();
         (!set.is_empty()).then(|| {

@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("cli/src/moving/switch.rs", &[
         ("an index of a partitioned table takes those that are alike", &[MOVING],
-            "\"CREATE {}INDEX {} ON ONLY {} {};\"", "\"CREATE {}INDEX {} ON {} {};\""),
+            "{index} ON ONLY {table}", "{index} ON {table}"),
     ]),
     ("cli/src/moving/steps.rs", &[
         ("others wait for an index of a partitioned table", &[MOVING],

@@ -14,7 +14,7 @@ SELECT attrelid AS rel, attnum, attname AS name, quote_ident(attname) AS shown,
         WHERE d.classid = 'pg_attrdef'::regclass AND d.refclassid = 'pg_class'::regclass
             AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum
             AND g.attgenerated <> '' AND g.attnum <> a.attnum) AS readers,
-    attinhcount > 0 AS is_inherited, {} AS state
+    attinhcount > 0 AS is_inherited, {state} AS state
 FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
 LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 WHERE attnum > 0 AND NOT attisdropped AND attrelid = ANY ($1::oid[])

@@ -6,7 +6,7 @@ SELECT current_user AS user, current_database() AS database, ARRAY(
     -- All of its forms with defaults.
     (SELECT bool_and(has_function_privilege('public', oid, 'EXECUTE')) FROM pg_proc
         WHERE pronamespace = sno.oid AND proname = 'sno_new' AND pronargs = pronargdefaults) AS all_can_generate,
-    ({}) AS under_way,
+    ({plan}) AS under_way,
     ARRAY(SELECT relname FROM pg_class WHERE relnamespace <> 'pg_catalog'::regnamespace
         UNION SELECT conname FROM pg_constraint WHERE connamespace <> 'pg_catalog'::regnamespace
         UNION SELECT proname FROM pg_proc WHERE pronamespace <> 'pg_catalog'::regnamespace AND pronargs = 0) AS taken,

@@ -16,7 +16,7 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
             FROM aclexplode(coalesce(relacl, acldefault('r', relowner)))),
             format('COMMENT ON %s %s IS ', kind, c.oid::regclass) || quote_literal(obj_description(c.oid, 'pg_class'))
                 || E';\n',
-            (SELECT string_agg(concat({}, format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT ', attrelid::regclass,
+            (SELECT string_agg(concat({state}, format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT ', attrelid::regclass,
                 attname) || pg_get_expr(adbin, adrelid) || E';\n'), '' ORDER BY attnum)
             FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
             WHERE attrelid = c.oid AND attnum > 0))] ||

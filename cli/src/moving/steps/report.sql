@@ -1,10 +1,10 @@
 DECLARE
-    is_done CONSTANT bigint := {};
-    of_all CONSTANT bigint := {};
+    is_done CONSTANT bigint := {done};
+    of_all CONSTANT bigint := {of};
     rate CONSTANT numeric := (is_done - at_first) / greatest(extract(epoch FROM clock_timestamp() - began), 0.001);
-    row {};
+    row {progress};
 BEGIN
-    INSERT INTO {} AS p VALUES ({}, {}, is_done, of_all, {}, rate, (of_all - is_done) / nullif(rate, 0)
+    INSERT INTO {progress} AS p VALUES ({part}, {last}, is_done, of_all, {unit}, rate, (of_all - is_done) / nullif(rate, 0)
         * interval '1 second', clock_timestamp(), began)
     ON CONFLICT (part) DO UPDATE SET last = excluded.last, done = excluded.done, of = excluded.of,
         per_second = excluded.per_second, time_left = excluded.time_left,

@@ -1,7 +1,7 @@
-WITH r AS (SELECT n, c.* FROM unnest(ARRAY[{}]::text[]) n JOIN pg_class c ON c.oid = to_regclass(n)),
+WITH r AS (SELECT n, c.* FROM unnest(ARRAY[{relations}]::text[]) n JOIN pg_class c ON c.oid = to_regclass(n)),
      a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attstattarget, attnotnull
          FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
-         WHERE attname <> ALL (ARRAY[{}]::name[]))
+         WHERE attname <> ALL (ARRAY[{columns}]::name[]))
 SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyid(relowner),
     array_to_string(reloptions, ', '), relrowsecurity, relforcerowsecurity, relreplident, relhassubclass,
     relpersistence) AS value FROM r
@@ -20,11 +20,11 @@ UNION ALL SELECT n, 'constraint ' || conname, regexp_replace(pg_get_constraintde
     '') || coalesce(obj_description(k.oid, 'pg_constraint'), '') || ARRAY(SELECT tgenabled FROM pg_trigger
     WHERE tgconstraint = k.oid AND tgenabled <> 'O')::text
           FROM r JOIN pg_constraint k ON conrelid = r.oid WHERE contype <> 'n' AND conparentid = 0
-              AND conname <> ALL (ARRAY[{}]::name[])
+              AND conname <> ALL (ARRAY[{own}]::name[])
 UNION ALL SELECT n, 'index ' || i.relname, concat(pg_get_indexdef(indexrelid), indisclustered, indisreplident,
     indisvalid, i.reltablespace, obj_description(indexrelid, 'pg_class'))
           FROM r JOIN pg_index ON indrelid = r.oid JOIN pg_class i ON i.oid = indexrelid
-              WHERE i.relname <> ALL (ARRAY[{}]::name[])
+              WHERE i.relname <> ALL (ARRAY[{own}]::name[])
 UNION ALL SELECT n, 'trigger ' || tgname, concat(pg_get_triggerdef(t.oid), tgenabled, obj_description(t.oid,
     'pg_trigger')) FROM r JOIN pg_trigger t ON tgrelid = r.oid WHERE NOT tgisinternal
     AND tgname !~ '^zz_(moving|moved|generated)$'
@@ -44,7 +44,7 @@ UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg
 UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws(', ', proowner,
     ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig,
     obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
-          FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{}]::text[])
+          FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{functions}]::text[])
     GROUP BY proname
 -- Only compared until the switch, which changes them, or is given rights by them.
 UNION ALL SELECT current_user, 'until the switch, default privileges', string_agg(format('%s %s %s', defaclnamespace,
@@ -53,15 +53,15 @@ UNION ALL SELECT current_user, 'until the switch, default privileges', string_ag
 UNION ALL SELECT n, 'until the switch, column ' || attname, concat_ws(', ', format_type(atttypid, atttypmod),
     attidentity, attgenerated, (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = attrelid
     AND adnum = attnum)) FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
-    WHERE attname <> ALL (ARRAY[{}]::name[])
+    WHERE attname <> ALL (ARRAY[{columns}]::name[])
 UNION ALL SELECT n, 'until the switch, what uses ' || attname,
     string_agg(DISTINCT pg_describe_object(classid, objid, 0), ', ')
     FROM r JOIN pg_attribute b ON attrelid = r.oid JOIN pg_depend d ON refclassid = 'pg_class'::regclass
         AND refobjid = attrelid AND refobjsubid = attnum AND deptype = 'n'
     LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
-    WHERE n || '|' || attname = ANY (ARRAY[{}]::text[]) AND coalesce(conparentid, 0) = 0
+    WHERE n || '|' || attname = ANY (ARRAY[{until_switch}]::text[]) AND coalesce(conparentid, 0) = 0
         AND coalesce(conrelid, 0) NOT IN (SELECT oid FROM r) GROUP BY n, attname
 UNION ALL SELECT 'function ' || proname, 'until the switch, definition', md5(string_agg(CASE prokind
     WHEN 'a' THEN '' ELSE pg_get_functiondef(oid) END, '; ' ORDER BY oid::regprocedure::text))
-    FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{}]::text[])
+    FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{functions}]::text[])
     GROUP BY proname
