@@ -40,9 +40,10 @@ test-servers: ## run those of them that need a server
 test-sql: ## run pg_regress, the documents, CREATE and ALTER EXTENSION
 	@dev/staged cargo tests --test server -- regress:: docs:: upgrades:: schemas::
 
-test-core: ## run the tests that need no server, with the core's feature sqlx, too
+test-core: ## run the tests that need no server, with the core's feature sqlx, too, and all orders of its threads (loom)
 	@cargo clippy --package sno-core --all-targets --all-features -- -D warnings
 	@cargo test --package sno-core --package sno-cli --all-features
+	@dev/test-loom
 
 bench-check: ## fail if a call or a statement takes more instructions than recorded
 	@dev/bench check

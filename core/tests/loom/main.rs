@@ -1,8 +1,4 @@
-//! Callers that share generators, in the orders that loom tries, weak memory included:
-//!
-//! ```sh
-//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom
-//! ```
+//! Callers that share generators, in the orders that loom tries, weak memory included (`dev/test-loom`).
 //!
 //! Scenes with too many interleavings limit how often a thread is interrupted without need; a limit for all
 //! of them, where a large one is as good as none, is `LOOM_MAX_PREEMPTIONS`. `--ignored` takes much longer.

@@ -1,8 +1,4 @@
-//! The horizon, in the orders of transactions and readers that loom tries, weak memory included:
-//!
-//! ```sh
-//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom_horizon
-//! ```
+//! The horizon, in the orders of transactions and readers that loom tries, weak memory included (`dev/test-loom`).
 //!
 //! A reader asks for the horizon and then looks at what is visible. In the end, each row with a key below that horizon
 //! has to be among what it saw.

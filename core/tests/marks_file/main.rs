@@ -1,10 +1,6 @@
 //! Sessions of a server, with the file of the marks on a disk in memory: what a start makes of it, what its writers
 //! leave to each other, and when who waits for rows looks for them. Under loom also processes that start at the same
-//! time, and one that waits beside one that writes, in the orders that loom tries, weak memory included:
-//!
-//! ```sh
-//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --features marks --release --test marks_file
-//! ```
+//! time, and one that waits beside one that writes, in the orders that loom tries (`dev/test-loom`).
 #![cfg(feature = "marks")]
 
 #[cfg(not(loom))]
