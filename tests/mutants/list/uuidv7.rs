@@ -27,8 +27,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the SQL file: locks of partitions are ignored", &[SQL_FILE_READERS, SQL_FILE],
             "UNION SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.id",
             "UNION SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = 0"),
-        ("the SQL file: locks of the partitioned table are ignored", &[SQL_FILE],
-            "coalesce(pg_partition_root(of_table), of_table)::oid", "of_table::oid"),
         ("the SQL file: hidden starts are ignored", &[SQL_FILE],
             "u.transaction = ANY (first_seen) AND u.pid", "false AND u.pid"),
         ("the SQL file: the horizon in REPEATABLE READ", &[SQL_FILE],
