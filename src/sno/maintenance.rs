@@ -1,5 +1,11 @@
 //! What maintains a table, its log of changes or its partitions is done as its owner, whoever calls it: triggers, defaults, conditions
 //! and the functions in them run with the owner's rights, not with those of a superuser.
+//!
+//! # Safety
+//!
+//! PostgreSQL calls these functions with the arguments that SQL declares. A table need not be there. No frame has anything to drop.
+
+#![allow(unsafe_op_in_unsafe_fn, ffi_unwind_calls, reason = "by the rules above and of `pg::raw`")]
 
 use std::ffi::c_char;
 
@@ -22,90 +28,69 @@ functions! {
     sno_depend: depend;
 }
 
-/// # Safety
-/// A call of a function whose first argument is a `regclass`, and which has a counterpart of the same types in `sno_internal`.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL like this. No frame has anything to drop.
-    unsafe {
-        let table = *(*fcinfo).args.as_ptr();
-        if table.isnull {
-            guard(|| -> Result<(), Error> {
-                Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"))
-            });
-        }
-        let (function, name) = counterpart(fcinfo);
-        // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it
-        // changes.
-        let takes_turns = name != c"sno_forget_changes" && name != c"sno_log_new" && name != c"sno_first_key";
-        let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
-        call_as(owner, function, fcinfo)
+    let table = *(*fcinfo).args.as_ptr();
+    if table.isnull {
+        guard(|| -> Result<(), Error> {
+            Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"))
+        });
     }
+    let (function, name) = counterpart(fcinfo);
+    // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it
+    // changes.
+    let takes_turns = name != c"sno_forget_changes" && name != c"sno_log_new" && name != c"sno_first_key";
+    let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
+    call_as(owner, function, fcinfo)
 }
 
 /// The trigger for TRUNCATE of a table depends on a partition, or no more. CREATE TRIGGER could say it in a condition, but locks the table,
 /// and writes the whole list each time. The locks keep both from being dropped meanwhile.
-///
-/// # Safety
-/// A call with two tables and a boolean, none of which is null.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn depend(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL like this. No frame has anything to drop.
-    unsafe {
-        let arg = |number: usize| (*(*fcinfo).args.as_ptr().add(number)).value.value();
-        let [table, part] = [0, 1].map(|number| Oid::from(arg(number) as u32));
-        lock(table, false);
-        lock(part, false);
-        let address =
-            |class: Oid, object: Oid| ObjectAddress { classId: class, objectId: object, objectSubId: 0 };
-        let trigger = raw::get_trigger_oid(table, c"sno_log_truncate".as_ptr(), true);
-        let (depender, referenced) =
-            (address(pg_sys::TriggerRelationId, trigger), address(pg_sys::RelationRelationId, part));
-        let kind = DependencyType::DEPENDENCY_NORMAL;
-        if trigger != Oid::INVALID {
-            // Once, however often it is said.
-            let (class, of_tables) = (depender.classId, referenced.classId);
-            raw::deleteDependencyRecordsForSpecific(class, trigger, kind as c_char, of_tables, part);
-            if arg(2) != 0 {
-                raw::recordDependencyOn(&depender, &referenced, kind);
-            }
+    let arg = |number: usize| (*(*fcinfo).args.as_ptr().add(number)).value.value();
+    let [table, part] = [0, 1].map(|number| Oid::from(arg(number) as u32));
+    lock(table, false);
+    lock(part, false);
+    let address =
+        |class: Oid, object: Oid| ObjectAddress { classId: class, objectId: object, objectSubId: 0 };
+    let trigger = raw::get_trigger_oid(table, c"sno_log_truncate".as_ptr(), true);
+    let (depender, referenced) =
+        (address(pg_sys::TriggerRelationId, trigger), address(pg_sys::RelationRelationId, part));
+    let kind = DependencyType::DEPENDENCY_NORMAL;
+    if trigger != Oid::INVALID {
+        // Once, however often it is said.
+        let (class, of_tables) = (depender.classId, referenced.classId);
+        raw::deleteDependencyRecordsForSpecific(class, trigger, kind as c_char, of_tables, part);
+        if arg(2) != 0 {
+            raw::recordDependencyOn(&depender, &referenced, kind);
         }
-        Datum::null()
     }
+    Datum::null()
 }
 
 /// Locks a table whose owner the caller is, or a member of that. The owner stays the same until the transaction ends. Neither readers nor
 /// writers wait for the lock.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn lock(table: Oid, takes_turns: bool) -> Oid {
-    // SAFETY: look-ups. A relation need not be there.
-    unsafe {
-        // Nobody locks what is not his.
-        check_owner(table);
-        let mode = if takes_turns { pg_sys::ShareUpdateExclusiveLock } else { pg_sys::AccessShareLock };
-        raw::LockRelationOid(table, mode as _);
-        check_owner(table)
-    }
+    // Nobody locks what is not his.
+    check_owner(table);
+    let mode = if takes_turns { pg_sys::ShareUpdateExclusiveLock } else { pg_sys::AccessShareLock };
+    raw::LockRelationOid(table, mode as _);
+    check_owner(table)
 }
 
 /// The owner of a table; an error if the caller does not have his rights.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn check_owner(table: Oid) -> Oid {
-    // SAFETY: look-ups.
-    unsafe {
-        let owner = owner_of(table);
-        if owner != Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner) {
-            raw::aclcheck_error(
-                AclResult::ACLCHECK_NOT_OWNER,
-                ObjectType::OBJECT_TABLE,
-                raw::get_rel_name(table),
-            );
-        }
-        guard(|| {
-            let message = || format!("relation with OID {} does not exist", table.to_u32());
-            (owner != Oid::INVALID)
-                .then_some(owner)
-                .ok_or_else(|| Error::new(SqlState::ERRCODE_UNDEFINED_TABLE, message()))
-        })
+    let owner = owner_of(table);
+    if owner != Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner) {
+        raw::aclcheck_error(
+            AclResult::ACLCHECK_NOT_OWNER,
+            ObjectType::OBJECT_TABLE,
+            raw::get_rel_name(table),
+        );
     }
+    guard(|| {
+        let message = || format!("relation with OID {} does not exist", table.to_u32());
+        (owner != Oid::INVALID)
+            .then_some(owner)
+            .ok_or_else(|| Error::new(SqlState::ERRCODE_UNDEFINED_TABLE, message()))
+    })
 }

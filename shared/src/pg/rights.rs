@@ -1,4 +1,9 @@
 //! Work with the rights of another role.
+//!
+//! # Safety
+//! As for the functions of [`raw`], and so is the work of [`as_role`].
+
+#![allow(unsafe_op_in_unsafe_fn, ffi_unwind_calls, reason = "by the rule above")]
 
 use std::{ffi::CStr, mem::size_of, ptr};
 
@@ -21,104 +26,74 @@ use crate::pg::raw;
 ///   and deferred triggers.
 /// * Afterwards the role and all settings are what they were. After an error, which passes through, PostgreSQL sees to
 ///   that where the error is handled: at the end of the transaction or of the savepoint.
-///
-/// # Safety
-/// As for the functions of [`raw`], and so is the work.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn as_role<T: Copy>(role: Oid, work: impl FnOnce() -> T) -> T {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let (mut caller, mut context) = (Oid::INVALID, 0);
-        raw::GetUserIdAndSecContext(&mut caller, &mut context);
-        let restricted = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
-        raw::SetUserIdAndSecContext(role, context | restricted as i32);
-        let level = raw::NewGUCNestLevel();
-        raw::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
-            GucContext::PGC_USERSET,
-            GucSource::PGC_S_SESSION,
-            GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
-        let result = work();
-        raw::AtEOXact_GUC(false, level);
-        raw::SetUserIdAndSecContext(caller, context);
-        result
-    }
+    let (mut caller, mut context) = (Oid::INVALID, 0);
+    raw::GetUserIdAndSecContext(&mut caller, &mut context);
+    let restricted = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
+    raw::SetUserIdAndSecContext(role, context | restricted as i32);
+    let level = raw::NewGUCNestLevel();
+    raw::set_config_option(
+        c"search_path".as_ptr(),
+        c"pg_catalog, pg_temp".as_ptr(),
+        GucContext::PGC_USERSET,
+        GucSource::PGC_S_SESSION,
+        GucAction::GUC_ACTION_SAVE,
+        true,
+        0,
+        false,
+    );
+    let result = work();
+    raw::AtEOXact_GUC(false, level);
+    raw::SetUserIdAndSecContext(caller, context);
+    result
 }
 
 /// The owner of a relation; not valid if there is no such relation.
-///
-/// # Safety
-/// As for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn owner_of(relation: Oid) -> Oid {
-    let (cache, column) = (SysCacheIdentifier::RELOID as i32, pg_sys::Anum_pg_class_relowner as i16);
-    let [key, none] = [relation.into(), Datum::null()];
-    // SAFETY: a column that is an OID, and is never null.
-    unsafe { raw::GetSysCacheOid(cache, column, key, none, none, none) }
+    owner(SysCacheIdentifier::RELOID, pg_sys::Anum_pg_class_relowner, relation)
 }
 
 /// The owner of a function.
-///
-/// # Safety
-/// As for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn owner_of_function(function: Oid) -> Oid {
-    let (cache, column) = (SysCacheIdentifier::PROCOID as i32, pg_sys::Anum_pg_proc_proowner as i16);
-    let [key, none] = [function.into(), Datum::null()];
-    // SAFETY: a column that is an OID, and is never null.
-    unsafe { raw::GetSysCacheOid(cache, column, key, none, none, none) }
+    owner(SysCacheIdentifier::PROCOID, pg_sys::Anum_pg_proc_proowner, function)
+}
+
+/// A column that is an OID, and is never null.
+unsafe fn owner(cache: SysCacheIdentifier::Type, column: u32, object: Oid) -> Oid {
+    let none = Datum::null();
+    raw::GetSysCacheOid(cache as i32, column as i16, object.into(), none, none, none)
 }
 
 /// The function that does the work of the one that is called, and the name of that: `forget_changes` in `sno_internal`
 /// for `sno_forget_changes` anywhere, with the same arguments.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a call of a function whose name begins like this.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn counterpart(fcinfo: FunctionCallInfo) -> (Oid, &'static CStr) {
-    // SAFETY: look-ups of a function that is being called, whose name lives as long as the call.
-    unsafe {
-        let called = (*(*fcinfo).flinfo).fn_oid;
-        let (mut types, mut count) = (ptr::null_mut(), 0);
-        raw::get_func_signature(called, &mut types, &mut count);
-        let name = CStr::from_ptr(raw::get_func_name(called));
-        let function = raw::GetSysCacheOid(
-            SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-            pg_sys::Anum_pg_proc_oid as i16,
-            name.as_ptr().add(c"sno_".count_bytes()).into(),
-            raw::buildoidvector(types, count).into(),
-            raw::get_namespace_oid(c"sno_internal".as_ptr(), false).into(),
-            Datum::null(),
-        );
-        (function, name)
-    }
+    let called = (*(*fcinfo).flinfo).fn_oid;
+    let (mut types, mut count) = (ptr::null_mut(), 0);
+    raw::get_func_signature(called, &mut types, &mut count);
+    let name = CStr::from_ptr(raw::get_func_name(called));
+    let function = raw::GetSysCacheOid(
+        SysCacheIdentifier::PROCNAMEARGSNSP as i32,
+        pg_sys::Anum_pg_proc_oid as i16,
+        name.as_ptr().add(c"sno_".count_bytes()).into(),
+        raw::buildoidvector(types, count).into(),
+        raw::get_namespace_oid(c"sno_internal".as_ptr(), false).into(),
+        Datum::null(),
+    );
+    (function, name)
 }
 
 /// Passes a call on to another function of the same arguments and result, as another role.
-///
-/// # Safety
-/// As for the functions of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn call_as(role: Oid, function: Oid, fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let mut info = FmgrInfo::default();
-        raw::fmgr_info(function, &mut info);
-        info.fn_expr = (*(*fcinfo).flinfo).fn_expr;
-        // A copy of the call, which an error need not put in order again. Rows go where the caller said.
-        let size =
-            size_of::<FunctionCallInfoBaseData>() + (*fcinfo).nargs as usize * size_of::<NullableDatum>();
-        let call: FunctionCallInfo = raw::palloc(size).cast();
-        ptr::copy_nonoverlapping(fcinfo.cast::<u8>(), call.cast(), size);
-        (*call).flinfo = &mut info;
-        let run = info.fn_addr.unwrap_unchecked();
-        let result = as_role(role, || run(call));
-        (*fcinfo).isnull = (*call).isnull;
-        result
-    }
+    let mut info = FmgrInfo::default();
+    raw::fmgr_info(function, &mut info);
+    info.fn_expr = (*(*fcinfo).flinfo).fn_expr;
+    // A copy of the call, which an error need not put in order again. Rows go where the caller said.
+    let size = size_of::<FunctionCallInfoBaseData>() + (*fcinfo).nargs as usize * size_of::<NullableDatum>();
+    let call: FunctionCallInfo = raw::palloc(size).cast();
+    ptr::copy_nonoverlapping(fcinfo.cast::<u8>(), call.cast(), size);
+    (*call).flinfo = &mut info;
+    let run = info.fn_addr.unwrap_unchecked();
+    let result = as_role(role, || run(call));
+    (*fcinfo).isnull = (*call).isnull;
+    result
 }

@@ -44,18 +44,13 @@ fn bit(relation: Oid) -> (&'static Cell<u64>, u64) {
 
 /// When this relation changes, has PostgreSQL analyze again the prepared statements that call this function, as if they named the relation.
 /// By itself it does not, since it ignores the row type of a function: a new column would be left out, and its values count as read.
-///
-/// # Safety
-/// As for the functions of [`raw`].
 pub(super) unsafe fn analyze_again_on_change(relation: Oid, function: Oid) {
     let (cell, bit) = bit(relation);
     cell.set(cell.get() | bit);
     if FUNCTIONS.iter().all(|known| known.get().0 != function) {
         let none = Datum::null();
-        // SAFETY: a look-up by OID.
-        let hash = unsafe {
-            raw::GetSysCacheHashValue(SysCacheIdentifier::PROCOID as c_int, function.into(), none, none, none)
-        };
+        let cache = SysCacheIdentifier::PROCOID as c_int;
+        let hash = raw::GetSysCacheHashValue(cache, function.into(), none, none, none);
         // There are two such functions, and two others if the extension was dropped and created again.
         let free = FUNCTIONS.iter().find(|known| known.get().0 == Oid::INVALID);
         free.unwrap_or(&FUNCTIONS[function.to_u32() as usize % FUNCTIONS.len()]).set((function, hash));
@@ -71,8 +66,8 @@ unsafe extern "C-unwind" fn relation_changed(_: Datum, relation: Oid) {
     let (cell, bit) = bit(relation);
     if relation == Oid::INVALID || cell.get() & bit > 0 {
         for (_, hash) in FUNCTIONS.iter().map(Cell::get).filter(|&(function, _)| function != Oid::INVALID) {
-            // SAFETY: PostgreSQL's own callbacks, which mark plans and read nothing.
-            unsafe { raw::CallSyscacheCallbacks(SysCacheIdentifier::PROCOID as c_int, hash) };
+            // PostgreSQL's own callbacks, which mark plans and read nothing.
+            raw::CallSyscacheCallbacks(SysCacheIdentifier::PROCOID as c_int, hash);
         }
     }
 }

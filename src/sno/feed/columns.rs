@@ -155,279 +155,244 @@ struct Level<'a> {
 type Place = (usize, i16);
 
 unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, limits: &Limits) -> Origin {
-    // SAFETY: PostgreSQL's description of the relation, which is used while it is open.
-    unsafe {
-        pgrx::check_for_interrupts!();
-        let views = || iter::successors(above, |view| view.above);
-        // Views can be replaced so that they name each other in a circle, which no query can read.
-        if views().any(|view| view.oid == oid) {
-            return EXPRESSION;
-        }
-        if limits.are_reached() || views().count() > MAX_DEPTH {
-            return Origin { fault: Some(Fault { view: oid, kind: TOO_LARGE }), ..EXPRESSION };
-        }
-        let lock = pg_sys::AccessShareLock as i32;
-        if limits.waits {
-            pg_sys::LockRelationOid(oid, lock);
-        } else if !pg_sys::ConditionalLockRelationOid(oid, lock) {
-            return EXPRESSION;
-        }
-        let relation = pg_sys::try_relation_open(oid, pg_sys::NoLock as i32);
-        if relation.is_null() {
-            pg_sys::UnlockRelationOid(oid, lock);
-            return EXPRESSION;
-        }
-        let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
-            let level = Level {
-                view: &View { oid, above, limits },
-                query: &*pg_sys::get_view_query(relation),
-                outer: None,
-            };
-            let origin = of_column(&level, number);
-            Origin { is_present: is_present(oid, number).or(origin.is_present), ..origin }
-        } else if number > 0 {
-            let can_be_null = !is_not_null(oid, number);
-            Origin { table: oid, number, reads: (oid, number), can_be_null, ..EXPRESSION }
-        } else {
-            EXPRESSION
-        };
-        pg_sys::relation_close(relation, lock);
-        origin
+    pgrx::check_for_interrupts!();
+    let views = || iter::successors(above, |view| view.above);
+    // Views can be replaced so that they name each other in a circle, which no query can read.
+    if views().any(|view| view.oid == oid) {
+        return EXPRESSION;
     }
+    if limits.are_reached() || views().count() > MAX_DEPTH {
+        return Origin { fault: Some(Fault { view: oid, kind: TOO_LARGE }), ..EXPRESSION };
+    }
+    let lock = pg_sys::AccessShareLock as i32;
+    if limits.waits {
+        pg_sys::LockRelationOid(oid, lock);
+    } else if !pg_sys::ConditionalLockRelationOid(oid, lock) {
+        return EXPRESSION;
+    }
+    let relation = pg_sys::try_relation_open(oid, pg_sys::NoLock as i32);
+    if relation.is_null() {
+        pg_sys::UnlockRelationOid(oid, lock);
+        return EXPRESSION;
+    }
+    let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
+        let level = Level {
+            view: &View { oid, above, limits },
+            query: &*pg_sys::get_view_query(relation),
+            outer: None,
+        };
+        let origin = of_column(&level, number);
+        Origin { is_present: is_present(oid, number).or(origin.is_present), ..origin }
+    } else if number > 0 {
+        let can_be_null = !is_not_null(oid, number);
+        Origin { table: oid, number, reads: (oid, number), can_be_null, ..EXPRESSION }
+    } else {
+        EXPRESSION
+    };
+    pg_sys::relation_close(relation, lock);
+    origin
 }
 
 /// Of a view of changes, whether a column shows the row as it is now; `None` of other views.
 unsafe fn is_present(view: Oid, number: i16) -> Option<bool> {
-    // SAFETY: look-ups of catalogs.
-    unsafe {
-        let named = |name: &CStr| pg_sys::get_attnum(view, name.as_ptr());
-        let (record, deleted) = (named(c"record"), named(c"deleted"));
-        let is_of_changes = named(c"changed") == 1
-            && record > 0
-            && deleted > 0
-            && pg_sys::type_is_rowtype(pg_sys::get_atttype(view, record));
-        is_of_changes.then_some(number < 1 || number == record || number == deleted)
-    }
+    let named = |name: &CStr| pg_sys::get_attnum(view, name.as_ptr());
+    let (record, deleted) = (named(c"record"), named(c"deleted"));
+    let is_of_changes = named(c"changed") == 1
+        && record > 0
+        && deleted > 0
+        && pg_sys::type_is_rowtype(pg_sys::get_atttype(view, record));
+    is_of_changes.then_some(number < 1 || number == record || number == deleted)
 }
 
 /// Whether a table's column is declared NOT NULL.
 unsafe fn is_not_null(table: Oid, number: i16) -> bool {
-    // SAFETY: a row of a cache, which is used while it is held.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
-        let row = pg_sys::SearchSysCache2(cache, table.into(), number.into());
-        if row.is_null() {
-            return false;
-        }
-        let is_not_null = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attnotnull;
-        pg_sys::ReleaseSysCache(row);
-        is_not_null
+    let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
+    let row = pg_sys::SearchSysCache2(cache, table.into(), number.into());
+    if row.is_null() {
+        return false;
     }
+    let is_not_null = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attnotnull;
+    pg_sys::ReleaseSysCache(row);
+    is_not_null
 }
 
 /// Of a column of a query's result.
 unsafe fn of_column(level: &Level, number: i16) -> Origin {
-    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
-    unsafe {
-        let fault = |kind| Origin { fault: Some(Fault { view: level.view.oid, kind }), ..EXPRESSION };
-        if level.view.limits.are_reached() || pg_sys::stack_is_too_deep() {
-            return fault(TOO_LARGE);
-        }
-        let query = level.query;
-        if !is_constant(query.limitCount, None) || !is_constant(query.limitOffset, Some(0)) {
-            return fault(LIMIT);
-        }
-        if query.hasDistinctOn {
-            return fault(DISTINCT_ON);
-        }
-        if !query.rowMarks.is_null() {
-            return fault(LOCKS);
-        }
-        if !query.setOperations.is_null() {
-            if has_other_than_union(query.setOperations) {
-                return fault(EXCEPT);
-            }
-            let parts = nodes(query.rtable).iter().map(|&table| of_table(level, table.cast(), number));
-            return parts.reduce(union).unwrap_or(EXPRESSION);
-        }
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let Some(&column) = place.and_then(|place| nodes(query.targetList).get(place)) else {
-            return EXPRESSION;
-        };
-        let key = (*column.cast::<TargetEntry>()).expr.cast::<Node>();
-        if pg_sys::contain_windowfuncs(key) {
-            return Origin { window: Some(window_of(level, key)), ..fault(AGGREGATE) };
-        }
-        if pg_sys::contain_aggs_of_level(key, 0) {
-            return fault(AGGREGATE);
-        }
-        let passing = passing(level, key);
-        let Some(key) = place_of(query, key) else {
-            // Of its columns only what is wrong with their rows counts.
-            let columns = pg_sys::pull_vars_of_level(key, 0);
-            let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
-            return places.fold(Origin { passing, ..EXPRESSION }, |origin, place| {
-                let of = of_place(level, place);
-                let numbered =
-                    is_by_window(level, place, of).then_some(Fault { view: level.view.oid, kind: WINDOW });
-                union(
-                    origin,
-                    Origin { fault: of.fault.or(numbered), can_be_null: false, is_present: None, ..of },
-                )
-            });
-        };
-        let origin = of_place(level, key);
-        if origin.fault.is_none() && origin.is_present.is_some() && leaves_out(level, key.0) {
-            return fault(PRESENT);
-        }
-        if origin.fault.is_none() && is_by_window(level, key, origin) {
-            return fault(WINDOW);
-        }
-        let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
-        let can_be_null = (origin.can_be_null || is_optional || !query.groupingSets.is_null())
-            && !demands(query, (*query.jointree).quals, key);
-        Origin { can_be_null, passing: graver(passing, origin.passing), ..origin }
+    let fault = |kind| Origin { fault: Some(Fault { view: level.view.oid, kind }), ..EXPRESSION };
+    if level.view.limits.are_reached() || pg_sys::stack_is_too_deep() {
+        return fault(TOO_LARGE);
     }
+    let query = level.query;
+    if !is_constant(query.limitCount, None) || !is_constant(query.limitOffset, Some(0)) {
+        return fault(LIMIT);
+    }
+    if query.hasDistinctOn {
+        return fault(DISTINCT_ON);
+    }
+    if !query.rowMarks.is_null() {
+        return fault(LOCKS);
+    }
+    if !query.setOperations.is_null() {
+        if has_other_than_union(query.setOperations) {
+            return fault(EXCEPT);
+        }
+        let parts = nodes(query.rtable).iter().map(|&table| of_table(level, table.cast(), number));
+        return parts.reduce(union).unwrap_or(EXPRESSION);
+    }
+    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    let Some(&column) = place.and_then(|place| nodes(query.targetList).get(place)) else {
+        return EXPRESSION;
+    };
+    let key = (*column.cast::<TargetEntry>()).expr.cast::<Node>();
+    if pg_sys::contain_windowfuncs(key) {
+        return Origin { window: Some(window_of(level, key)), ..fault(AGGREGATE) };
+    }
+    if pg_sys::contain_aggs_of_level(key, 0) {
+        return fault(AGGREGATE);
+    }
+    let passing = passing(level, key);
+    let Some(key) = place_of(query, key) else {
+        // Of its columns only what is wrong with their rows counts.
+        let columns = pg_sys::pull_vars_of_level(key, 0);
+        let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
+        return places.fold(Origin { passing, ..EXPRESSION }, |origin, place| {
+            let of = of_place(level, place);
+            let numbered =
+                is_by_window(level, place, of).then_some(Fault { view: level.view.oid, kind: WINDOW });
+            union(origin, Origin { fault: of.fault.or(numbered), can_be_null: false, is_present: None, ..of })
+        });
+    };
+    let origin = of_place(level, key);
+    if origin.fault.is_none() && origin.is_present.is_some() && leaves_out(level, key.0) {
+        return fault(PRESENT);
+    }
+    if origin.fault.is_none() && is_by_window(level, key, origin) {
+        return fault(WINDOW);
+    }
+    let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
+    let can_be_null = (origin.can_be_null || is_optional || !query.groupingSets.is_null())
+        && !demands(query, (*query.jointree).quals, key);
+    Origin { can_be_null, passing: graver(passing, origin.passing), ..origin }
 }
 
 /// Whether the conditions of a query can become true of a row later. Those of a view of changes are checks, and its keys never change.
 unsafe fn passing(level: &Level, key: *mut Node) -> Option<Passing> {
-    // SAFETY: a query, its conditions, and their columns.
-    unsafe {
-        let query = level.query;
-        if is_present(level.view.oid, 0).is_some() {
-            return None;
-        }
-        let passing = |by| Some(Passing { view: level.view.oid, by });
-        let changes =
-            |condition| pg_sys::contain_mutable_functions(condition) || pg_sys::contain_subplans(condition);
-        if !query.havingQual.is_null() || any_condition(query.jointree.cast(), &changes) {
-            return passing(NO_COLUMN);
-        }
-        let key = place_of(query, key);
-        let by = Cell::new(None);
-        any_condition(query.jointree.cast(), &|condition| {
-            let columns = pg_sys::pull_vars_of_level(condition, 0);
-            let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
-            let changes = |place| {
-                let Origin { reads, is_present, .. } = of_place(level, place);
-                (reads != NO_COLUMN && is_present.is_none()).then_some(reads)
-            };
-            by.set(places.filter(|&place| Some(place) != key).find_map(changes));
-            by.get().is_some()
-        });
-        by.get().and_then(passing)
+    let query = level.query;
+    if is_present(level.view.oid, 0).is_some() {
+        return None;
     }
+    let passing = |by| Some(Passing { view: level.view.oid, by });
+    let changes =
+        |condition| pg_sys::contain_mutable_functions(condition) || pg_sys::contain_subplans(condition);
+    if !query.havingQual.is_null() || any_condition(query.jointree.cast(), &changes) {
+        return passing(NO_COLUMN);
+    }
+    let key = place_of(query, key);
+    let by = Cell::new(None);
+    any_condition(query.jointree.cast(), &|condition| {
+        let columns = pg_sys::pull_vars_of_level(condition, 0);
+        let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
+        let changes = |place| {
+            let Origin { reads, is_present, .. } = of_place(level, place);
+            (reads != NO_COLUMN && is_present.is_none()).then_some(reads)
+        };
+        by.set(places.filter(|&place| Some(place) != key).find_map(changes));
+        by.get().is_some()
+    });
+    by.get().and_then(passing)
 }
 
 /// Whether a query leaves out rows of a table by a window function over them, of which not only those with earlier keys count.
 unsafe fn is_by_window(level: &Level, key: Place, origin: Origin) -> bool {
-    // SAFETY: a query, its conditions, and their columns.
-    unsafe {
-        let changes = |&column: &*mut Node| {
-            let place = place_of(level.query, column).filter(|&place| place.0 == key.0 && place != key);
-            let window = place.and_then(|place| of_place(level, place).window);
-            window.is_some_and(|by| by == NO_COLUMN || by != (origin.table, origin.number))
-        };
-        any_condition(level.query.jointree.cast(), &|condition| {
-            nodes(pg_sys::pull_vars_of_level(condition, 0)).iter().any(changes)
-        })
-    }
+    let changes = |&column: &*mut Node| {
+        let place = place_of(level.query, column).filter(|&place| place.0 == key.0 && place != key);
+        let window = place.and_then(|place| of_place(level, place).window);
+        window.is_some_and(|by| by == NO_COLUMN || by != (origin.table, origin.number))
+    };
+    any_condition(level.query.jointree.cast(), &|condition| {
+        nodes(pg_sys::pull_vars_of_level(condition, 0)).iter().any(changes)
+    })
 }
 
 /// Of a window function of a query: the column by which its rows are in ascending order, if later ones do not change it.
 unsafe fn window_of(level: &Level, node: *mut Node) -> Column {
-    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
-    unsafe {
-        if (*node).type_ != NodeTag::T_WindowFunc {
-            return NO_COLUMN;
+    if (*node).type_ != NodeTag::T_WindowFunc {
+        return NO_COLUMN;
+    }
+    let WindowFunc { winfnoid, winref, winagg, .. } = *node.cast();
+    let query = level.query;
+    let clause = nodes(query.windowClause).iter().map(|&clause| &*clause.cast::<WindowClause>());
+    let clause = { clause }.find(|clause| clause.winref == winref);
+    let first = clause.and_then(|clause| nodes(clause.orderClause).first());
+    let (Some(clause), Some(&first)) = (clause, first) else { return NO_COLUMN };
+    let ends = pg_sys::FRAMEOPTION_END_CURRENT_ROW | pg_sys::FRAMEOPTION_END_OFFSET_PRECEDING;
+    let looks_back = match winfnoid.to_u32() {
+        pg_sys::F_ROW_NUMBER | pg_sys::F_RANK_ | pg_sys::F_DENSE_RANK_ => true,
+        pg_sys::F_LAG_ANYELEMENT | pg_sys::F_LAG_ANYELEMENT_INT4 => true,
+        pg_sys::F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE => true,
+        pg_sys::F_FIRST_VALUE | pg_sys::F_LAST_VALUE | pg_sys::F_NTH_VALUE => {
+            clause.frameOptions as u32 & ends != 0
         }
-        let WindowFunc { winfnoid, winref, winagg, .. } = *node.cast();
-        let query = level.query;
-        let clause = nodes(query.windowClause).iter().map(|&clause| &*clause.cast::<WindowClause>());
-        let clause = { clause }.find(|clause| clause.winref == winref);
-        let first = clause.and_then(|clause| nodes(clause.orderClause).first());
-        let (Some(clause), Some(&first)) = (clause, first) else { return NO_COLUMN };
-        let ends = pg_sys::FRAMEOPTION_END_CURRENT_ROW | pg_sys::FRAMEOPTION_END_OFFSET_PRECEDING;
-        let looks_back = match winfnoid.to_u32() {
-            pg_sys::F_ROW_NUMBER | pg_sys::F_RANK_ | pg_sys::F_DENSE_RANK_ => true,
-            pg_sys::F_LAG_ANYELEMENT | pg_sys::F_LAG_ANYELEMENT_INT4 => true,
-            pg_sys::F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE => true,
-            pg_sys::F_FIRST_VALUE | pg_sys::F_LAST_VALUE | pg_sys::F_NTH_VALUE => {
-                clause.frameOptions as u32 & ends != 0
-            }
-            _ => winagg && clause.frameOptions as u32 & ends != 0,
-        };
-        let SortGroupClause { tleSortGroupRef, sortop, .. } = *first.cast();
-        let operator = pg_sys::get_opname(sortop);
-        let is_ascending = !operator.is_null() && CStr::from_ptr(operator) == c"<";
-        let columns = nodes(query.targetList).iter().map(|&column| &*column.cast::<TargetEntry>());
-        let by = { columns }.find(|column| column.ressortgroupref == tleSortGroupRef);
-        match by.and_then(|by| place_of(query, by.expr.cast())) {
-            Some(place) if looks_back && is_ascending => {
-                let Origin { table, number, .. } = of_place(level, place);
-                (table, number)
-            }
-            _ => NO_COLUMN,
+        _ => winagg && clause.frameOptions as u32 & ends != 0,
+    };
+    let SortGroupClause { tleSortGroupRef, sortop, .. } = *first.cast();
+    let operator = pg_sys::get_opname(sortop);
+    let is_ascending = !operator.is_null() && CStr::from_ptr(operator) == c"<";
+    let columns = nodes(query.targetList).iter().map(|&column| &*column.cast::<TargetEntry>());
+    let by = { columns }.find(|column| column.ressortgroupref == tleSortGroupRef);
+    match by.and_then(|by| place_of(query, by.expr.cast())) {
+        Some(place) if looks_back && is_ascending => {
+            let Origin { table, number, .. } = of_place(level, place);
+            (table, number)
         }
+        _ => NO_COLUMN,
     }
 }
 
 /// Whether one of the conditions that leave out rows of a query is such.
 unsafe fn any_condition(node: *mut Node, is_such: &dyn Fn(*mut Node) -> bool) -> bool {
-    // SAFETY: what a query joins.
-    unsafe {
-        match (*node).type_ {
-            NodeTag::T_FromExpr => {
-                let FromExpr { fromlist, quals, .. } = *node.cast();
-                !quals.is_null() && is_such(quals)
-                    || nodes(fromlist).iter().any(|&part| any_condition(part, is_such))
-            }
-            NodeTag::T_JoinExpr => {
-                let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
-                jointype == JoinType::JOIN_INNER && !quals.is_null() && is_such(quals)
-                    || any_condition(larg, is_such)
-                    || any_condition(rarg, is_such)
-            }
-            _ => false,
+    match (*node).type_ {
+        NodeTag::T_FromExpr => {
+            let FromExpr { fromlist, quals, .. } = *node.cast();
+            !quals.is_null() && is_such(quals)
+                || nodes(fromlist).iter().any(|&part| any_condition(part, is_such))
         }
+        NodeTag::T_JoinExpr => {
+            let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
+            jointype == JoinType::JOIN_INNER && !quals.is_null() && is_such(quals)
+                || any_condition(larg, is_such)
+                || any_condition(rarg, is_such)
+        }
+        _ => false,
     }
 }
 
 /// Of a column of one of the tables of a query.
 unsafe fn of_place(level: &Level, (table, number): Place) -> Origin {
-    // SAFETY: as above.
-    unsafe {
-        let table = nodes(level.query.rtable).get(table.wrapping_sub(1));
-        table.map_or(EXPRESSION, |table| of_table(level, table.cast(), number))
-    }
+    let table = nodes(level.query.rtable).get(table.wrapping_sub(1));
+    table.map_or(EXPRESSION, |table| of_table(level, table.cast(), number))
 }
 
 /// The same of what stands in FROM: a relation, a subquery, or a query in WITH, which can be of a query further out.
 unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> Origin {
-    // SAFETY: as above; the nodes of a list of WITH.
-    unsafe {
-        let RangeTblEntry {
-            rtekind, relid, tablesample, subquery, ctename, ctelevelsup, self_reference, ..
-        } = *table;
-        let below =
-            |query: *const Query, outer| Level { view: level.view, query: &*query, outer: Some(outer) };
-        match rtekind {
-            RTEKind::RTE_RELATION if !tablesample.is_null() => {
-                Origin { fault: Some(Fault { view: level.view.oid, kind: SAMPLE }), ..EXPRESSION }
-            }
-            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view), level.view.limits),
-            RTEKind::RTE_SUBQUERY => of_column(&below(subquery, level), number),
-            RTEKind::RTE_CTE if !self_reference => {
-                let Some(of) = (0..ctelevelsup).try_fold(level, |level, _| level.outer) else {
-                    return EXPRESSION;
-                };
-                let mut ctes = nodes(of.query.cteList).iter().map(|&cte| &*cte.cast::<CommonTableExpr>());
-                ctes.find(|cte| CStr::from_ptr(cte.ctename) == CStr::from_ptr(ctename))
-                    .map_or(EXPRESSION, |cte| of_column(&below(cte.ctequery.cast(), of), number))
-            }
-            _ => EXPRESSION,
+    let RangeTblEntry { rtekind, relid, tablesample, subquery, ctename, ctelevelsup, self_reference, .. } =
+        *table;
+    let below = |query: *const Query, outer| Level { view: level.view, query: &*query, outer: Some(outer) };
+    match rtekind {
+        RTEKind::RTE_RELATION if !tablesample.is_null() => {
+            Origin { fault: Some(Fault { view: level.view.oid, kind: SAMPLE }), ..EXPRESSION }
         }
+        RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view), level.view.limits),
+        RTEKind::RTE_SUBQUERY => of_column(&below(subquery, level), number),
+        RTEKind::RTE_CTE if !self_reference => {
+            let Some(of) = (0..ctelevelsup).try_fold(level, |level, _| level.outer) else {
+                return EXPRESSION;
+            };
+            let mut ctes = nodes(of.query.cteList).iter().map(|&cte| &*cte.cast::<CommonTableExpr>());
+            ctes.find(|cte| CStr::from_ptr(cte.ctename) == CStr::from_ptr(ctename))
+                .map_or(EXPRESSION, |cte| of_column(&below(cte.ctequery.cast(), of), number))
+        }
+        _ => EXPRESSION,
     }
 }
 
@@ -458,80 +423,69 @@ fn graver(one: Option<Passing>, other: Option<Passing>) -> Option<Passing> {
 /// A query's expression as a column of one of its tables, if it is one: also below casts to a domain and from one, and in the list of a join or
 /// of GROUP BY.
 unsafe fn place_of(query: &Query, mut node: *mut Node) -> Option<Place> {
-    // SAFETY: nodes of the types that their tags say; tables of the query.
-    unsafe {
-        loop {
-            while (*node).type_ == NodeTag::T_CoerceToDomain {
-                node = (*node.cast::<CoerceToDomain>()).arg.cast();
-            }
-            let column = variable(node)?;
-            let place = (column.varno as usize, column.varattno);
-            let table = nodes(query.rtable).get(place.0.checked_sub(1)?)?.cast::<RangeTblEntry>();
-            let list = match (*table).rtekind {
-                RTEKind::RTE_JOIN => (*table).joinaliasvars,
-                _ => match groups(&*table) {
-                    None => return Some(place),
-                    Some(list) => list,
-                },
-            };
-            node = *nodes(list).get(usize::try_from(place.1).ok()?.checked_sub(1)?)?;
-            if node.is_null() {
-                return None;
-            }
+    loop {
+        while (*node).type_ == NodeTag::T_CoerceToDomain {
+            node = (*node.cast::<CoerceToDomain>()).arg.cast();
+        }
+        let column = variable(node)?;
+        let place = (column.varno as usize, column.varattno);
+        let table = nodes(query.rtable).get(place.0.checked_sub(1)?)?.cast::<RangeTblEntry>();
+        let list = match (*table).rtekind {
+            RTEKind::RTE_JOIN => (*table).joinaliasvars,
+            _ => match groups(&*table) {
+                None => return Some(place),
+                Some(list) => list,
+            },
+        };
+        node = *nodes(list).get(usize::try_from(place.1).ok()?.checked_sub(1)?)?;
+        if node.is_null() {
+            return None;
         }
     }
 }
 
 /// Whether a LIMIT or OFFSET is none, or a constant: null or this number.
 unsafe fn is_constant(limit: *mut Node, number: Option<usize>) -> bool {
-    // SAFETY: an expression, or null.
-    unsafe {
-        if limit.is_null() {
-            return true;
+    if limit.is_null() {
+        return true;
+    }
+    // A number is cast to bigint. Not evaluated: it could call a function of whoever has created the view.
+    let mut limit = limit;
+    if (*limit).type_ == NodeTag::T_FuncExpr {
+        let FuncExpr { funcid, args, .. } = *limit.cast();
+        if funcid == Oid::from(pg_sys::F_INT8_INT4) {
+            limit = nodes(args)[0];
         }
-        // A number is cast to bigint. Not evaluated: it could call a function of whoever has created the view.
-        let mut limit = limit;
-        if (*limit).type_ == NodeTag::T_FuncExpr {
-            let FuncExpr { funcid, args, .. } = *limit.cast();
-            if funcid == Oid::from(pg_sys::F_INT8_INT4) {
-                limit = nodes(args)[0];
-            }
-        }
-        (*limit).type_ == NodeTag::T_Const && {
-            let Const { constisnull, constvalue, .. } = *limit.cast();
-            constisnull || number == Some(constvalue.value())
-        }
+    }
+    (*limit).type_ == NodeTag::T_Const && {
+        let Const { constisnull, constvalue, .. } = *limit.cast();
+        constisnull || number == Some(constvalue.value())
     }
 }
 
 unsafe fn has_other_than_union(node: *mut Node) -> bool {
-    // SAFETY: the tree of a query's set operations, whose leaves are references to subqueries.
-    unsafe {
-        if (*node).type_ != NodeTag::T_SetOperationStmt {
-            return false;
-        }
-        let SetOperationStmt { op, larg, rarg, .. } = *node.cast();
-        op != SetOperation::SETOP_UNION || has_other_than_union(larg) || has_other_than_union(rarg)
+    // The leaves of a tree of set operations are references to subqueries.
+    if (*node).type_ != NodeTag::T_SetOperationStmt {
+        return false;
     }
+    let SetOperationStmt { op, larg, rarg, .. } = *node.cast();
+    op != SetOperation::SETOP_UNION || has_other_than_union(larg) || has_other_than_union(rarg)
 }
 
 /// Whether a query of a view of changes, which is one of its tables, leaves out changes by anything but their keys.
 unsafe fn leaves_out(level: &Level, table: usize) -> bool {
-    // SAFETY: a query, its conditions, and their columns.
-    unsafe {
-        let Query { jointree, havingQual, hasTargetSRFs, .. } = *level.query;
-        let quals = (*jointree).quals;
-        let is_of_key = |&column: &*mut Node| {
-            let place = place_of(level.query, column).filter(|place| place.0 == table);
-            place.is_some_and(|place| of_place(level, place).is_present == Some(false))
-        };
-        let columns = pg_sys::pull_vars_of_level(quals, 0);
-        hasTargetSRFs
-            || !havingQual.is_null()
-            || joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)
-            || pg_sys::contain_subplans(quals)
-            || !nodes(columns).iter().all(is_of_key)
-    }
+    let Query { jointree, havingQual, hasTargetSRFs, .. } = *level.query;
+    let quals = (*jointree).quals;
+    let is_of_key = |&column: &*mut Node| {
+        let place = place_of(level.query, column).filter(|place| place.0 == table);
+        place.is_some_and(|place| of_place(level, place).is_present == Some(false))
+    };
+    let columns = pg_sys::pull_vars_of_level(quals, 0);
+    hasTargetSRFs
+        || !havingQual.is_null()
+        || joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)
+        || pg_sys::contain_subplans(quals)
+        || !nodes(columns).iter().all(is_of_key)
 }
 
 /// How a table is joined.
@@ -544,51 +498,44 @@ struct Joined {
 }
 
 unsafe fn joined(node: *mut Node, table: usize) -> Option<Joined> {
-    // SAFETY: what a query joins.
-    unsafe {
-        match (*node).type_ {
-            NodeTag::T_RangeTblRef => ((*node.cast::<RangeTblRef>()).rtindex as usize == table)
-                .then_some(Joined { is_optional: false, is_kept: true }),
-            NodeTag::T_FromExpr => {
-                let parts = nodes((*node.cast::<FromExpr>()).fromlist);
-                let found = parts.iter().find_map(|&part| joined(part, table))?;
-                Some(Joined { is_kept: found.is_kept && parts.len() == 1, ..found })
-            }
-            NodeTag::T_JoinExpr => {
-                let JoinExpr { jointype, larg, rarg, .. } = *node.cast();
-                let (found, keeps, adds) = match (joined(larg, table), joined(rarg, table)) {
-                    (Some(left), _) => (left, JoinType::JOIN_LEFT, JoinType::JOIN_RIGHT),
-                    (None, right) => (right?, JoinType::JOIN_RIGHT, JoinType::JOIN_LEFT),
-                };
-                let is_full = jointype == JoinType::JOIN_FULL;
-                Some(Joined {
-                    is_optional: found.is_optional || is_full || jointype == adds,
-                    is_kept: found.is_kept && (is_full || jointype == keeps),
-                })
-            }
-            _ => None,
+    match (*node).type_ {
+        NodeTag::T_RangeTblRef => ((*node.cast::<RangeTblRef>()).rtindex as usize == table)
+            .then_some(Joined { is_optional: false, is_kept: true }),
+        NodeTag::T_FromExpr => {
+            let parts = nodes((*node.cast::<FromExpr>()).fromlist);
+            let found = parts.iter().find_map(|&part| joined(part, table))?;
+            Some(Joined { is_kept: found.is_kept && parts.len() == 1, ..found })
         }
+        NodeTag::T_JoinExpr => {
+            let JoinExpr { jointype, larg, rarg, .. } = *node.cast();
+            let (found, keeps, adds) = match (joined(larg, table), joined(rarg, table)) {
+                (Some(left), _) => (left, JoinType::JOIN_LEFT, JoinType::JOIN_RIGHT),
+                (None, right) => (right?, JoinType::JOIN_RIGHT, JoinType::JOIN_LEFT),
+            };
+            let is_full = jointype == JoinType::JOIN_FULL;
+            Some(Joined {
+                is_optional: found.is_optional || is_full || jointype == adds,
+                is_kept: found.is_kept && (is_full || jointype == keeps),
+            })
+        }
+        _ => None,
     }
 }
 
 /// Whether a condition says that a column is not null.
 unsafe fn demands(query: &Query, condition: *mut Node, column: Place) -> bool {
-    // SAFETY: a condition of a query, or none.
-    unsafe {
-        if condition.is_null() {
-            return false;
+    if condition.is_null() {
+        return false;
+    }
+    match (*condition).type_ {
+        NodeTag::T_BoolExpr => {
+            let BoolExpr { boolop, args, .. } = *condition.cast();
+            boolop == BoolExprType::AND_EXPR && nodes(args).iter().any(|&part| demands(query, part, column))
         }
-        match (*condition).type_ {
-            NodeTag::T_BoolExpr => {
-                let BoolExpr { boolop, args, .. } = *condition.cast();
-                boolop == BoolExprType::AND_EXPR
-                    && nodes(args).iter().any(|&part| demands(query, part, column))
-            }
-            NodeTag::T_NullTest => {
-                let NullTest { arg, nulltesttype, .. } = *condition.cast();
-                nulltesttype == NullTestType::IS_NOT_NULL && place_of(query, arg.cast()) == Some(column)
-            }
-            _ => false,
+        NodeTag::T_NullTest => {
+            let NullTest { arg, nulltesttype, .. } = *condition.cast();
+            nulltesttype == NullTestType::IS_NOT_NULL && place_of(query, arg.cast()) == Some(column)
         }
+        _ => false,
     }
 }

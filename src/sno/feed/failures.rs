@@ -69,26 +69,21 @@ pub(super) struct Failure {
 
 impl Failure {
     /// The failing row of a feed, unless the feed has passed it.
-    ///
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`].
     pub(super) unsafe fn find(feed: Feed, sees: Sees) -> Option<Self> {
-        // SAFETY: as promised by the caller. The columns of FIND, of which none but the error is null.
-        unsafe {
-            feed.careful_until()?;
-            let rows = as_owner(FIND, feed.names(), sees);
-            if rows.count == 0 {
-                return None;
-            }
-            let value = |column| rows.row(0).value(column).unwrap_or(Datum::null());
-            let failure = Self {
-                id: Sno::from_datum(value(1)),
-                attempts: value(2).value() as i32,
-                retry_at: Timestamp(value(3).value() as i64),
-                error: rows.row(0).value(4),
-            };
-            (Some(failure.id) > feed.position()).then_some(failure)
+        // Of the columns of FIND, none but the error is null.
+        feed.careful_until()?;
+        let rows = as_owner(FIND, feed.names(), sees);
+        if rows.count == 0 {
+            return None;
         }
+        let value = |column| rows.row(0).value(column).unwrap_or(Datum::null());
+        let failure = Self {
+            id: Sno::from_datum(value(1)),
+            attempts: value(2).value() as i32,
+            retry_at: Timestamp(value(3).value() as i64),
+            error: rows.row(0).value(4),
+        };
+        (Some(failure.id) > feed.position()).then_some(failure)
     }
 
     /// How long to wait before it is tried again, in microseconds.
@@ -100,57 +95,54 @@ impl Failure {
 /// How often the row has failed by itself; 0 if that is not counted, since several rows have failed, or a row before it fails, or another
 /// consumer has passed it. A consumer that reports a failure during the pause had got the row before: that is the same attempt.
 unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
-    unsafe {
-        let [name, id, error, upto, pause, source] = optional(fcinfo);
-        let id = id.unwrap_or_else(|| guard(|| Err(null_argument("ID of the row that failed"))));
-        spi::connect();
-        let feed = Feed::find_of_rows(name, source.map(oid));
-        let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
-        let pause = pause.map(|pause| Interval::from_datum(pause).micros());
-        guard(|| check(first, last, pause));
-        // A feed that has to go back returns these rows again: then they can fail again.
-        let goes_back = guard(|| feed.goes_back()).is_some();
-        let peeked = feed.peeked();
-        // Nothing is written then, which would pass for a move of this transaction.
-        let was_moved = peeked.is_some_and(|peeked| feed.was_moved_since(peeked));
-        let is_shown = goes_back
-            || match peeked {
-                Some(peeked) => Some(last) <= peeked.shown,
-                None => feed.has_all_up_to(last),
-            };
-        if !is_shown {
-            guard(|| -> Result<(), Error> { Err(feed.not_shown(last)) });
-        }
-        let [name, owner] = feed.names();
-        let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
-        let mut attempts = 0;
-        if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], Sees::Now).count > 0 {
-            // It is locked now.
-            let known = Failure::find(Feed::find(name.1, Some(feed.source), Sees::Now), Sees::Now);
-            let same = known.filter(|known| known.id == first);
-            if let Some(same) = same.filter(|same| same.attempts > 0 && same.pause().is_some()) {
-                attempts = if first == last { same.attempts } else { 0 };
-            } else if known.is_none_or(|known| known.id >= first) {
-                let before = same.map_or(0, |same| same.attempts);
-                attempts = if first == last { before.saturating_add(1) } else { 0 };
-                let [shortest, longest] = PAUSES;
-                let doubled = || (shortest << (attempts - 1).clamp(0, 20)).min(longest);
-                let retry_at = Timestamp::now().0.saturating_add(pause.unwrap_or_else(doubled));
-                let params = [
-                    name,
-                    owner,
-                    ids[0],
-                    (pg_sys::INT4OID, Some(attempts.max(before).into())),
-                    (pg_sys::TIMESTAMPTZOID, Some(retry_at.into())),
-                    (pg_sys::TEXTOID, error),
-                ];
-                as_owner(STORE, params, Sees::Now);
-            }
-        }
-        spi::finish();
-        attempts.into()
+    let [name, id, error, upto, pause, source] = optional(fcinfo);
+    let id = id.unwrap_or_else(|| guard(|| Err(null_argument("ID of the row that failed"))));
+    spi::connect();
+    let feed = Feed::find_of_rows(name, source.map(oid));
+    let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
+    let pause = pause.map(|pause| Interval::from_datum(pause).micros());
+    guard(|| check(first, last, pause));
+    // A feed that has to go back returns these rows again: then they can fail again.
+    let goes_back = guard(|| feed.goes_back()).is_some();
+    let peeked = feed.peeked();
+    // Nothing is written then, which would pass for a move of this transaction.
+    let was_moved = peeked.is_some_and(|peeked| feed.was_moved_since(peeked));
+    let is_shown = goes_back
+        || match peeked {
+            Some(peeked) => Some(last) <= peeked.shown,
+            None => feed.has_all_up_to(last),
+        };
+    if !is_shown {
+        guard(|| -> Result<(), Error> { Err(feed.not_shown(last)) });
     }
+    let [name, owner] = feed.names();
+    let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
+    let mut attempts = 0;
+    if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], Sees::Now).count > 0 {
+        // It is locked now.
+        let known = Failure::find(Feed::find(name.1, Some(feed.source), Sees::Now), Sees::Now);
+        let same = known.filter(|known| known.id == first);
+        if let Some(same) = same.filter(|same| same.attempts > 0 && same.pause().is_some()) {
+            attempts = if first == last { same.attempts } else { 0 };
+        } else if known.is_none_or(|known| known.id >= first) {
+            let before = same.map_or(0, |same| same.attempts);
+            attempts = if first == last { before.saturating_add(1) } else { 0 };
+            let [shortest, longest] = PAUSES;
+            let doubled = || (shortest << (attempts - 1).clamp(0, 20)).min(longest);
+            let retry_at = Timestamp::now().0.saturating_add(pause.unwrap_or_else(doubled));
+            let params = [
+                name,
+                owner,
+                ids[0],
+                (pg_sys::INT4OID, Some(attempts.max(before).into())),
+                (pg_sys::TIMESTAMPTZOID, Some(retry_at.into())),
+                (pg_sys::TEXTOID, error),
+            ];
+            as_owner(STORE, params, Sees::Now);
+        }
+    }
+    spi::finish();
+    attempts.into()
 }
 
 fn check(first: Sno, last: Sno, pause: Option<i64>) -> Result<(), Error> {
@@ -169,21 +161,18 @@ fn check(first: Sno, last: Sno, pause: Option<i64>) -> Result<(), Error> {
 
 /// What has failed, with the last error for who may use the feed: it can have values of the row.
 unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with this result. No frame has anything to drop.
-    unsafe {
-        raw::InitMaterializedSRF(fcinfo, 0);
-        spi::connect();
-        let rows = as_owner(LIST, [], Sees::Now);
-        for number in 0..rows.count {
-            let row = rows.row(number);
-            let mut columns = [1, 2, 3, 4, 5, 6, 7].map(|column| row.value(column));
-            let [_, Some(owner), .., error] = &mut columns else { continue };
-            if !is_usable(*owner, row.value(8).map_or(Oid::INVALID, oid)) {
-                *error = None;
-            }
-            put_row(fcinfo, columns);
+    raw::InitMaterializedSRF(fcinfo, 0);
+    spi::connect();
+    let rows = as_owner(LIST, [], Sees::Now);
+    for number in 0..rows.count {
+        let row = rows.row(number);
+        let mut columns = [1, 2, 3, 4, 5, 6, 7].map(|column| row.value(column));
+        let [_, Some(owner), .., error] = &mut columns else { continue };
+        if !is_usable(*owner, row.value(8).map_or(Oid::INVALID, oid)) {
+            *error = None;
         }
-        spi::finish();
-        Datum::null()
+        put_row(fcinfo, columns);
     }
+    spi::finish();
+    Datum::null()
 }

@@ -75,12 +75,8 @@ impl Feed {
     }
 
     /// Which kind of horizon counts.
-    ///
-    /// # Safety
-    /// As for the functions of [`raw`].
     pub(super) unsafe fn horizon_kind(self) -> HorizonKind {
-        // SAFETY: as promised by the caller.
-        unsafe { horizon_kind(self.source, self.key, self.margin) }
+        horizon_kind(self.source, self.key, self.margin)
     }
 
     /// The horizon: that of this server or of all nodes, or the one that is given where that of others counts. It is later than the
@@ -89,46 +85,34 @@ impl Feed {
     /// With it comes what the transactions below it have changed in catalogs, as they hold it until they have sent that. Otherwise a
     /// query whose locks this transaction has already would not notice a partition that was attached, nor another function below
     /// a view.
-    ///
-    /// # Safety
-    /// As for the functions of [`raw`].
     pub(super) unsafe fn horizon(self, kind: HorizonKind, given: Option<Sno>) -> Horizon {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let of_scope = (kind == HorizonKind::Scope && given.is_none()).then(|| self.horizon_of_scope());
-            let horizon = guard(|| {
-                if let Some(last) = self.goes_back()? {
-                    return Ok(Horizon::GoesBack(last));
+        let of_scope = (kind == HorizonKind::Scope && given.is_none()).then(|| self.horizon_of_scope());
+        let horizon = guard(|| {
+            if let Some(last) = self.goes_back()? {
+                return Ok(Horizon::GoesBack(last));
+            }
+            let horizon = match (kind, self.margin(), given) {
+                (HorizonKind::Own, Some(margin), None) => reader::horizon(margin)?,
+                (HorizonKind::Own | HorizonKind::Scope, _, _) => {
+                    of_scope.ok_or_else(|| self.given_horizon())?
                 }
-                let horizon = match (kind, self.margin(), given) {
-                    (HorizonKind::Own, Some(margin), None) => reader::horizon(margin)?,
-                    (HorizonKind::Own | HorizonKind::Scope, _, _) => {
-                        of_scope.ok_or_else(|| self.given_horizon())?
-                    }
-                    (_, _, Some(given)) => given,
-                    (_, _, None) => return Err(self.no_horizon()),
-                };
-                match self.position() {
-                    Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
-                    _ => Ok(Horizon::UpTo(horizon)),
-                }
-            });
-            raw::AcceptInvalidationMessages();
-            horizon
-        }
+                (_, _, Some(given)) => given,
+                (_, _, None) => return Err(self.no_horizon()),
+            };
+            match self.position() {
+                Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
+                _ => Ok(Horizon::UpTo(horizon)),
+            }
+        });
+        raw::AcceptInvalidationMessages();
+        horizon
     }
 
     /// Whether no row comes up to an ID any more. True if the horizon is given in each call, since only the callers know it.
-    ///
-    /// # Safety
-    /// As for the functions of [`raw`].
     pub(super) unsafe fn has_all_up_to(self, id: Sno) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let kind = self.horizon_kind();
-            kind == HorizonKind::Given
-                || matches!(self.horizon(kind, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
-        }
+        let kind = self.horizon_kind();
+        kind == HorizonKind::Given
+            || matches!(self.horizon(kind, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
     }
 
     /// The ID after which the feed has to go on, if its position was ahead of the clock and the horizons were lowered since then, however
@@ -143,39 +127,36 @@ impl Feed {
     /// The horizon of a scope, or the least that there can be while that is not known. The position is below the horizons of the servers that
     /// were known when it was stored. Others may have rows before it, which were not read: that is an error.
     unsafe fn horizon_of_scope(self) -> Sno {
-        // SAFETY: columns of the row.
-        unsafe {
-            if let Some(horizon) = guard(|| Ok(RecentHorizon::serving(self))) {
-                return horizon;
-            }
-            let known = (pg_sys::TEXTOID, self.servers);
-            let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
-            let row = query(HORIZON_OF_SCOPE, params, Sees::Now).row(0);
-            let least = row.value(2).map_or(Sno::MIN, |least| Sno::from_datum(least));
-            let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
-            let horizon = Sno::from_datum(horizon);
-            let is_known = row.value(6).is_some_and(|is_known| is_known.value() as u8 != 0);
-            guard(|| {
-                RECENT.replace(Some(RecentHorizon::new(self, servers, horizon)));
-                Ok(())
-            });
-            if is_known || self.position() >= Some(horizon) {
-                return horizon;
-            }
-            if let (Some(position), Some(partitions)) = (self.position(), row.value(5)) {
-                let since = row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since));
-                let source = self.source();
-                if source.has_row([since, position], self.id_type, partitions) {
-                    guard(|| -> Result<(), Error> { Err(self.passed(position)) });
-                }
-                // It was another table's rows that were looked for.
-                if !source.is_there() {
-                    return least;
-                }
-            }
-            // If it cannot note them, another transaction is moving the feed, and has asked for the servers itself.
-            if !can_store() || self.note_servers(servers) { horizon } else { least }
+        if let Some(horizon) = guard(|| Ok(RecentHorizon::serving(self))) {
+            return horizon;
         }
+        let known = (pg_sys::TEXTOID, self.servers);
+        let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
+        let row = query(HORIZON_OF_SCOPE, params, Sees::Now).row(0);
+        let least = row.value(2).map_or(Sno::MIN, |least| Sno::from_datum(least));
+        let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
+        let horizon = Sno::from_datum(horizon);
+        let is_known = row.value(6).is_some_and(|is_known| is_known.value() as u8 != 0);
+        guard(|| {
+            RECENT.replace(Some(RecentHorizon::new(self, servers, horizon)));
+            Ok(())
+        });
+        if is_known || self.position() >= Some(horizon) {
+            return horizon;
+        }
+        if let (Some(position), Some(partitions)) = (self.position(), row.value(5)) {
+            let since = row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since));
+            let source = self.source();
+            if source.has_row([since, position], self.id_type, partitions) {
+                guard(|| -> Result<(), Error> { Err(self.passed(position)) });
+            }
+            // It was another table's rows that were looked for.
+            if !source.is_there() {
+                return least;
+            }
+        }
+        // If it cannot note them, another transaction is moving the feed, and has asked for the servers itself.
+        if !can_store() || self.note_servers(servers) { horizon } else { least }
     }
 }
 

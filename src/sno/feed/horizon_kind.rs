@@ -32,31 +32,25 @@ static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
 
 /// Asks `sno_internal.horizon_kind()`, which decides it. It is asked at each call, but not while nothing has changed since it said
 /// that this server's horizon counts.
-///
-/// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`, and the margin an interval.
+/// The key is a `name`, and the margin an interval.
 pub(super) unsafe fn horizon_kind(source: Oid, key: Datum, margin: Option<Datum>) -> HorizonKind {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let name = *key.cast_mut_ptr::<NameData>();
-        let known = &OWN[source.to_u32() as usize % OWN.len()];
-        let changes = changes();
-        let (of, with, at) = known.get();
-        if !(changes == Some(at) && of == source && with.data == name.data) {
-            // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
-            let params = [
-                (pg_sys::REGCLASSOID, Some(source.into())),
-                (pg_sys::NAMEOID, Some(key)),
-                (pg_sys::INTERVALOID, margin),
-            ];
-            let kind =
-                query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, Sees::Now).row(0).value(1);
-            match kind.map(|kind| kind.value() as u8) {
-                Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
-                Some(b's') => return HorizonKind::Scope,
-                _ => return HorizonKind::Given,
-            }
+    let name = *key.cast_mut_ptr::<NameData>();
+    let known = &OWN[source.to_u32() as usize % OWN.len()];
+    let changes = changes();
+    let (of, with, at) = known.get();
+    if !(changes == Some(at) && of == source && with.data == name.data) {
+        // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
+        let params = [
+            (pg_sys::REGCLASSOID, Some(source.into())),
+            (pg_sys::NAMEOID, Some(key)),
+            (pg_sys::INTERVALOID, margin),
+        ];
+        let kind = query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, Sees::Now).row(0).value(1);
+        match kind.map(|kind| kind.value() as u8) {
+            Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
+            Some(b's') => return HorizonKind::Scope,
+            _ => return HorizonKind::Given,
         }
-        if margin.is_some() { HorizonKind::Own } else { HorizonKind::Given }
     }
+    if margin.is_some() { HorizonKind::Own } else { HorizonKind::Given }
 }

@@ -94,20 +94,15 @@ pub(super) struct Feed {
 }
 
 /// Executes a statement as the owner of the tables.
-///
-/// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`]. A statement on the tables of the ledger, which calls nothing of a user's.
+/// It is a statement on the tables of the ledger, which calls nothing of a user's.
 pub(super) unsafe fn as_owner<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
     sees: Sees,
 ) -> Rows {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
-        let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
-        as_role(owner_of(table), || query(text, params, sees))
-    }
+    let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
+    let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
+    as_role(owner_of(table), || query(text, params, sees))
 }
 
 /// An OID, as an argument or a column.
@@ -115,49 +110,41 @@ pub(super) fn oid(datum: Datum) -> Oid {
     Oid::from(datum.value() as u32)
 }
 
-/// # Safety
-/// Two names.
+/// Both are a `name`.
 pub(super) unsafe fn is_same_name(a: Datum, b: Datum) -> bool {
-    // SAFETY: two names.
-    unsafe { (*a.cast_mut_ptr::<NameData>()).data == (*b.cast_mut_ptr::<NameData>()).data }
+    (*a.cast_mut_ptr::<NameData>()).data == (*b.cast_mut_ptr::<NameData>()).data
 }
 
 /// A text that PostgreSQL has allocated.
 pub(super) unsafe fn text(text: *const c_char) -> String {
-    // SAFETY: as promised by the caller.
-    unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
+    CStr::from_ptr(text).to_string_lossy().into_owned()
 }
 
 impl Feed {
-    /// # Safety
-    /// A text, and a row of the table.
+    /// The name is a text, and the row one of the table.
     pub(super) unsafe fn of(name: Datum, row: Row) -> Self {
-        // SAFETY: the columns of the table.
-        unsafe {
-            let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
-            let source_name = row.value(4);
-            let by_name =
-                || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
-            Self {
-                name,
-                owner: value(newest::OWNER.into()),
-                source: row.value(1).or_else(by_name).map_or(Oid::INVALID, oid),
-                source_name,
-                key: value(5),
-                margin: row.value(6),
-                position: row.value(7),
-                id_type: row.type_of(7),
-                moved: value(8),
-                careful_until: row.value(9),
-                writer: value(pg_sys::MinTransactionIdAttributeNumber).value() as u32,
-                place: row.place(),
-                lowered: value(10).value() as u64,
-                // Before its horizon is read. Where it can't be known, nothing is read or stored.
-                lowered_now: lowered().unwrap_or(0),
-                servers: row.value(12),
-                other: None,
-                key_number: row.value(11).map(|number| number.value() as i16),
-            }
+        let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
+        let source_name = row.value(4);
+        let by_name = || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
+        Self {
+            name,
+            owner: value(newest::OWNER.into()),
+            source: row.value(1).or_else(by_name).map_or(Oid::INVALID, oid),
+            source_name,
+            key: value(5),
+            margin: row.value(6),
+            position: row.value(7),
+            id_type: row.type_of(7),
+            moved: value(8),
+            careful_until: row.value(9),
+            writer: value(pg_sys::MinTransactionIdAttributeNumber).value() as u32,
+            place: row.place(),
+            lowered: value(10).value() as u64,
+            // Before its horizon is read. Where it can't be known, nothing is read or stored.
+            lowered_now: lowered().unwrap_or(0),
+            servers: row.value(12),
+            other: None,
+            key_number: row.value(11).map(|number| number.value() as i16),
         }
     }
 
@@ -192,110 +179,71 @@ impl Feed {
 
     /// Executes a statement on its row, and returns whether that was as it was found, but for what does not move it.
     unsafe fn execute<const N: usize>(&mut self, text: &CStr, params: [(Oid, Option<Datum>); N]) -> bool {
-        // SAFETY: as for `lock`. One of the parameters points to the place.
-        unsafe {
-            as_owner(text, params, Sees::Now).count > 0
-                || self.has_other_version() && as_owner(text, params, Sees::Now).count > 0
-        }
+        // One of the parameters points to the place.
+        as_owner(text, params, Sees::Now).count > 0
+            || self.has_other_version() && as_owner(text, params, Sees::Now).count > 0
     }
 
     /// Whether its row has another version by now, and takes the place of that.
     unsafe fn has_other_version(&mut self) -> bool {
-        // SAFETY: as for `lock`. The columns of the table.
-        unsafe {
-            let is_it = |row: &Row| {
-                row.value(newest::OWNER.into()).is_some_and(|owner| is_same_name(owner, self.owner))
-            };
-            let Some(row) = newest::rows(self.name, Sees::Now).find(is_it) else { return false };
-            let before = mem::replace(&mut self.place, row.place());
-            raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0
-        }
+        let is_it =
+            |row: &Row| row.value(newest::OWNER.into()).is_some_and(|owner| is_same_name(owner, self.owner));
+        let Some(row) = newest::rows(self.name, Sees::Now).find(is_it) else { return false };
+        let before = mem::replace(&mut self.place, row.place());
+        raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0
     }
 
     /// Locks it until the transaction ends, and returns whether it is still where it was found.
-    ///
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`].
     pub(super) unsafe fn lock(mut self) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
-            self.execute(LOCK, [name, owner, place, moved, position])
-        }
+        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+        self.execute(LOCK, [name, owner, place, moved, position])
     }
 
     /// Locks it if no other transaction has locked it, and returns whether it did; also if the feed was moved since it was found.
-    ///
-    /// # Safety
-    /// As for [`Feed::lock`].
     pub(super) unsafe fn lock_if_free(mut self) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let ([name, owner], [place, ..]) = (self.names(), self.found());
-            self.execute(LOCK_IF_FREE, [name, owner, place])
-        }
+        let ([name, owner], [place, ..]) = (self.names(), self.found());
+        self.execute(LOCK_IF_FREE, [name, owner, place])
     }
 
     /// Moves it forward from where it was found, and returns whether it was still there.
-    ///
-    /// # Safety
-    /// As for [`Feed::lock`].
     pub(super) unsafe fn go_on_to(self, last: Sno) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe { self.go_to(last, self.position().is_none_or(|position| position <= last)) }
+        self.go_to(last, self.position().is_none_or(|position| position <= last))
     }
 
     /// The same for a feed that goes back, since the horizons were lowered.
-    ///
-    /// # Safety
-    /// As for [`Feed::lock`].
     pub(super) unsafe fn go_back_to(self, last: Sno) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe { self.go_to(last, self.position().is_none_or(|position| position >= last)) }
+        self.go_to(last, self.position().is_none_or(|position| position >= last))
     }
 
-    /// # Safety
-    /// As for [`Feed::lock`].
     unsafe fn go_to(mut self, mut last: Sno, is_right_way: bool) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            if !is_right_way {
-                guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
-            }
-            // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
-            let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
-            let now = if now == before { now + 1 } else { now };
-            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
-            let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
-            let to = (self.id_type, Some((&raw mut last).into()));
-            let lowered = (pg_sys::INT8OID, Some(Datum::from(self.lowered_now as i64)));
-            let is_moved = self.execute(MOVE, [name, owner, place, moved, position, now, to, lowered]);
-            if is_moved && self.careful_until().is_some_and(|until| until <= last) {
-                self.forget_failures();
-            }
-            is_moved
+        if !is_right_way {
+            guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
         }
+        // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
+        let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
+        let now = if now == before { now + 1 } else { now };
+        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+        let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
+        let to = (self.id_type, Some((&raw mut last).into()));
+        let lowered = (pg_sys::INT8OID, Some(Datum::from(self.lowered_now as i64)));
+        let is_moved = self.execute(MOVE, [name, owner, place, moved, position, now, to, lowered]);
+        if is_moved && self.careful_until().is_some_and(|until| until <= last) {
+            self.forget_failures();
+        }
+        is_moved
     }
 
     /// Notes the servers whose horizons it is below, and returns whether it is still where it was found. If another transaction has locked it,
     /// which may move it, that is not waited for.
-    ///
-    /// # Safety
-    /// As for [`Feed::lock`]. A text.
+    /// They are a text.
     pub(super) unsafe fn note_servers(mut self, servers: Datum) -> bool {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
-            let params = [name, owner, place, moved, position, (pg_sys::TEXTOID, Some(servers))];
-            self.lock_if_free() && self.execute(NOTE_SERVERS, params)
-        }
+        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+        let params = [name, owner, place, moved, position, (pg_sys::TEXTOID, Some(servers))];
+        self.lock_if_free() && self.execute(NOTE_SERVERS, params)
     }
 
-    /// # Safety
-    /// As for [`Feed::lock`].
     pub(super) unsafe fn forget_failures(self) {
-        // SAFETY: as promised by the caller.
-        unsafe { as_owner(FORGET_FAILURES, self.names(), Sees::Now) };
+        as_owner(FORGET_FAILURES, self.names(), Sees::Now);
     }
 }
 

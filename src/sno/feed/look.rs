@@ -46,64 +46,56 @@ pub(super) struct Look {
 
 /// Looks for a row of a feed between two IDs, or for none, for a wait with so much time left. From time to time it looks for all,
 /// and stores that there are none.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a transaction without a snapshot.
+/// In a transaction without a snapshot.
 pub(super) unsafe fn look(
     name: Option<Datum>,
     source: Option<Oid>,
     left: Duration,
     between: Option<[Sno; 2]>,
 ) -> Look {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        spi::connect();
-        raw_point(c"look begins");
-        // What the transactions have changed in catalogs whose end the caller has seen.
-        raw::AcceptInvalidationMessages();
-        let feed = Feed::find_to_read(name, source);
-        raw_point(c"look finds feed");
-        let kind = feed.horizon_kind();
-        let is_of_scope = kind == HorizonKind::Scope;
-        let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
-        let margin = match feed.margin() {
-            Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
-            _ => guard(|| Err(feed.no_wait())),
-        };
-        let pause = pause(feed);
-        let is_ready = match between {
-            _ if pause.is_some() => Some(false),
-            _ if is_of_scope => look_in_scope(feed, kind, margin),
-            Some(between) => look_between(feed, kind, between),
-            None => Some(false),
-        };
-        if let Some(limit) = limit {
-            limit.end();
-        }
-        spi::finish();
-        let pause = pause.or(is_ready.is_none().then_some(0));
-        Look { is_ready: is_ready == Some(true), margin, is_of_scope, pause }
+    spi::connect();
+    raw_point(c"look begins");
+    // What the transactions have changed in catalogs whose end the caller has seen.
+    raw::AcceptInvalidationMessages();
+    let feed = Feed::find_to_read(name, source);
+    raw_point(c"look finds feed");
+    let kind = feed.horizon_kind();
+    let is_of_scope = kind == HorizonKind::Scope;
+    let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
+    let margin = match feed.margin() {
+        Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
+        _ => guard(|| Err(feed.no_wait())),
+    };
+    let pause = pause(feed);
+    let is_ready = match between {
+        _ if pause.is_some() => Some(false),
+        _ if is_of_scope => look_in_scope(feed, kind, margin),
+        Some(between) => look_between(feed, kind, between),
+        None => Some(false),
+    };
+    if let Some(limit) = limit {
+        limit.end();
     }
+    spi::finish();
+    let pause = pause.or(is_ready.is_none().then_some(0));
+    Look { is_ready: is_ready == Some(true), margin, is_of_scope, pause }
 }
 
 /// The same for rows of this server; nothing, if what was read was not the feed's.
 unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sno; 2]) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        // A call of sno_feed() sets it back.
-        if guard(|| feed.goes_back()).is_some() {
-            return Some(true);
-        }
-        let stores = feed.is_stale() && can_store();
-        if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
-            (from, below) = (Sno::MIN, first_id(horizon.tick()));
-        }
-        let source = feed.source();
-        let mut first = HasRow::new(feed);
-        Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, Sees::Now);
-        raw_point(c"look has read");
-        found(feed, source, kind, first.is_there, below.predecessor().filter(|_| stores))
+    // A call of sno_feed() sets it back.
+    if guard(|| feed.goes_back()).is_some() {
+        return Some(true);
     }
+    let stores = feed.is_stale() && can_store();
+    if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
+        (from, below) = (Sno::MIN, first_id(horizon.tick()));
+    }
+    let source = feed.source();
+    let mut first = HasRow::new(feed);
+    Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, Sees::Now);
+    raw_point(c"look has read");
+    found(feed, source, kind, first.is_there, below.predecessor().filter(|_| stores))
 }
 
 /// What a look has found, if it has read the feed's rows. If there are none, it stores up to where.
@@ -114,64 +106,50 @@ unsafe fn found(
     is_there: bool,
     last: Option<Sno>,
 ) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        if !is_still(feed, source, kind) {
-            return None;
-        }
-        if let Some(last) = last.filter(|_| !is_there) {
-            store(feed, last);
-        }
-        Some(is_there)
+    if !is_still(feed, source, kind) {
+        return None;
     }
+    if let Some(last) = last.filter(|_| !is_there) {
+        store(feed, last);
+    }
+    Some(is_there)
 }
 
 /// How long nothing of a feed is to be read, since its next row has failed, in microseconds.
 unsafe fn pause(feed: Feed) -> Option<u64> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let failure = Failure::find(feed, Sees::Now)?;
-        let pause = failure.pause()?;
-        let mut first = HasRow::new(feed);
-        Range::of(feed.source(), feed.id_type, false).read(feed.next(), failure.id, &mut first, Sees::Now);
-        (!first.is_there).then_some(pause)
-    }
+    let failure = Failure::find(feed, Sees::Now)?;
+    let pause = failure.pause()?;
+    let mut first = HasRow::new(feed);
+    Range::of(feed.source(), feed.id_type, false).read(feed.next(), failure.id, &mut first, Sees::Now);
+    (!first.is_there).then_some(pause)
 }
 
 /// The same for rows of several servers. All of them are asked only if there is a row, or if it is time to store that there is none.
 unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> Option<bool> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], Sees::Now);
-        if !(feed.is_stale() && can_store()) {
-            let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
-            let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            let first = first(feed.source(), recent);
-            return Some(first.is_some_and(|first| match feed.horizon(kind, None) {
-                Horizon::UpTo(horizon) => first < horizon,
-                Horizon::GoesBack(_) => true,
-            }));
-        }
-        let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return Some(true) };
-        let (source, horizon) = (feed.source(), first_id(horizon.tick()));
-        found(feed, source, kind, first(source, horizon).is_some(), horizon.predecessor())
+    let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], Sees::Now);
+    if !(feed.is_stale() && can_store()) {
+        let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
+        let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
+        let first = first(feed.source(), recent);
+        return Some(first.is_some_and(|first| match feed.horizon(kind, None) {
+            Horizon::UpTo(horizon) => first < horizon,
+            Horizon::GoesBack(_) => true,
+        }));
     }
+    let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return Some(true) };
+    let (source, horizon) = (feed.source(), first_id(horizon.tick()));
+    found(feed, source, kind, first(source, horizon).is_some(), horizon.predecessor())
 }
 
 /// Whether a feed has read an ID. If it never will, since its source is gone, that is an error.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a transaction without a snapshot.
+/// In a transaction without a snapshot.
 pub(super) unsafe fn has_read(name: Option<Datum>, source: Option<Oid>, id: Sno) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        spi::connect();
-        let feed = Feed::find(name, source, Sees::Now);
-        let is_read = guard(|| feed.goes_back()).or(feed.position()) >= Some(id);
-        if !is_read {
-            feed.source();
-        }
-        spi::finish();
-        is_read
+    spi::connect();
+    let feed = Feed::find(name, source, Sees::Now);
+    let is_read = guard(|| feed.goes_back()).or(feed.position()) >= Some(id);
+    if !is_read {
+        feed.source();
     }
+    spi::finish();
+    is_read
 }

@@ -48,134 +48,105 @@ pub(super) enum Meaning {
 
 /// The right by which a role may use the feed of an owner, if any. `owner_of_extension` is given once no other right was found.
 unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Option<Oid>) -> Option<Right> {
-    // SAFETY: a name, and look-ups by it.
-    unsafe {
-        let owner = raw::get_role_oid(owner.cast_mut_ptr(), true);
-        if owner == role {
-            return Some(Right::Creator);
-        }
-        let is = |other: Oid| other != Oid::INVALID && raw::has_privs_of_role(role, other);
-        if is(owner) {
-            Some(Right::MemberOfCreator)
-        } else if is(owner_of(source)) || owner_of_extension.is_some_and(is) {
-            Some(Right::OwnerOfSource)
-        } else {
-            None
-        }
+    let owner = raw::get_role_oid(owner.cast_mut_ptr(), true);
+    if owner == role {
+        return Some(Right::Creator);
+    }
+    let is = |other: Oid| other != Oid::INVALID && raw::has_privs_of_role(role, other);
+    if is(owner) {
+        Some(Right::MemberOfCreator)
+    } else if is(owner_of(source)) || owner_of_extension.is_some_and(is) {
+        Some(Right::OwnerOfSource)
+    } else {
+        None
     }
 }
 
 /// Whether a role is a member of the owner of a feed, and not only a superuser.
 unsafe fn is_member(role: Oid, owner: Datum) -> bool {
-    // SAFETY: a name, and look-ups by it.
-    unsafe {
-        !raw::superuser_arg(role)
-            || raw::is_member_of_role_nosuper(role, raw::get_role_oid(owner.cast_mut_ptr(), true))
-    }
+    !raw::superuser_arg(role)
+        || raw::is_member_of_role_nosuper(role, raw::get_role_oid(owner.cast_mut_ptr(), true))
 }
 
 /// Whether the role may use the feed of an owner with a source.
-///
-/// # Safety
-/// As for [`Feed::find`]. A name.
+/// The name is a `name`.
 pub(super) unsafe fn is_usable(owner: Datum, source: Oid) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let role = raw::GetUserId();
-        may_use(role, owner, source, None).is_some()
-            || may_use(role, owner, source, Some(owner_of_extension())).is_some()
-    }
+    let role = raw::GetUserId();
+    may_use(role, owner, source, None).is_some()
+        || may_use(role, owner, source, Some(owner_of_extension())).is_some()
 }
 
 unsafe fn owner_of_extension() -> Oid {
-    // SAFETY: as for `query`.
-    unsafe {
-        let rows = query(OWNER_OF_EXTENSION, [], Sees::Now);
-        if rows.count > 0 { rows.row(0).value(1).map_or(Oid::INVALID, oid) } else { Oid::INVALID }
-    }
+    let rows = query(OWNER_OF_EXTENSION, [], Sees::Now);
+    if rows.count > 0 { rows.row(0).value(1).map_or(Oid::INVALID, oid) } else { Oid::INVALID }
 }
 
 impl Meaning {
     /// What the calling role means by a name: of several feeds the one with the given source, then the one for which it has the best right.
-    ///
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`]. A text and a name.
+    /// A text and a name.
     pub(super) unsafe fn of(name: Datum, source: Option<Oid>, owner: Option<Datum>, sees: Sees) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let role = raw::GetUserId();
-            let mut extension = None;
-            let rows = newest::rows(name, sees);
-            loop {
-                let (mut best, mut found) = (None, Self::None);
-                for row in rows.clone() {
-                    let feed = Feed::of(name, row);
-                    if owner.is_some_and(|owner| !is_same_name(owner, feed.owner)) {
-                        continue;
+        let role = raw::GetUserId();
+        let mut extension = None;
+        let rows = newest::rows(name, sees);
+        loop {
+            let (mut best, mut found) = (None, Self::None);
+            for row in rows.clone() {
+                let feed = Feed::of(name, row);
+                if owner.is_some_and(|owner| !is_same_name(owner, feed.owner)) {
+                    continue;
+                }
+                let Some(right) = may_use(role, feed.owner, feed.source, extension) else {
+                    if best.is_none() {
+                        found = Self::Others(feed.owner);
                     }
-                    let Some(right) = may_use(role, feed.owner, feed.source, extension) else {
-                        if best.is_none() {
-                            found = Self::Others(feed.owner);
-                        }
-                        continue;
-                    };
-                    let rank = (source.is_some_and(|source| source != feed.source), right);
-                    if best.is_none_or(|best| rank < best) {
-                        (best, found) = (Some(rank), Self::One(feed));
-                    } else if best == Some(rank)
-                        && let Self::One(other) = found
-                    {
-                        found = Self::Several(other.owner, feed.owner);
-                    }
+                    continue;
+                };
+                let rank = (source.is_some_and(|source| source != feed.source), right);
+                if best.is_none_or(|best| rank < best) {
+                    (best, found) = (Some(rank), Self::One(feed));
+                } else if best == Some(rank)
+                    && let Self::One(other) = found
+                {
+                    found = Self::Several(other.owner, feed.owner);
                 }
-                if let (Some((_, right)), Self::One(feed)) = (best, &mut found) {
-                    let mut others = rows.clone().map(|row| Feed::of(name, row));
-                    let other = others.find(|other| {
-                        other.source != feed.source
-                            && may_use(role, other.owner, other.source, extension).is_some()
-                            // What a superuser's own feed is called means that feed, whoever creates another one of the name.
-                            && (right != Right::Creator || is_member(role, other.owner))
-                    });
-                    feed.other = other.map(|other| other.owner);
-                }
-                if !matches!(found, Self::Others(_)) || extension.is_some() {
-                    return found;
-                }
-                extension = Some(owner_of_extension());
             }
+            if let (Some((_, right)), Self::One(feed)) = (best, &mut found) {
+                let mut others = rows.clone().map(|row| Feed::of(name, row));
+                let other = others.find(|other| {
+                    other.source != feed.source
+                        && may_use(role, other.owner, other.source, extension).is_some()
+                        // What a superuser's own feed is called means that feed, whoever creates another one of the name.
+                        && (right != Right::Creator || is_member(role, other.owner))
+                });
+                feed.other = other.map(|other| other.owner);
+            }
+            if !matches!(found, Self::Others(_)) || extension.is_some() {
+                return found;
+            }
+            extension = Some(owner_of_extension());
         }
     }
 }
 
 impl Feed {
     /// The feed that the role means by a name, or the error that says why there is none.
-    ///
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`]. The name is a text.
+    /// The name is a text.
     pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, sees: Sees) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
-            match Meaning::of(name, source, None, sees) {
-                Meaning::One(feed) => feed,
-                Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
-                Meaning::Others(owner) => guard(|| Err(of_others(name, owner))),
-                Meaning::None => guard(|| Err(missing(name))),
-            }
+        let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
+        match Meaning::of(name, source, None, sees) {
+            Meaning::One(feed) => feed,
+            Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
+            Meaning::Others(owner) => guard(|| Err(of_others(name, owner))),
+            Meaning::None => guard(|| Err(missing(name))),
         }
     }
 
     /// As [`find`](Self::find), for a call that says which rows are done or have failed. If the role may use feeds of this name with
     /// different sources, the call must name the source.
-    ///
-    /// # Safety
-    /// As for [`Feed::find`].
     pub(super) unsafe fn find_of_rows(name: Option<Datum>, source: Option<Oid>) -> Self {
-        // SAFETY: as promised by the caller.
-        let feed = unsafe { Self::find(name, source, Sees::Now) };
+        let feed = Self::find(name, source, Sees::Now);
         if let (None, Some(other)) = (source, feed.other) {
-            // SAFETY: no frame has anything to drop.
-            unsafe { guard(|| -> Result<(), Error> { Err(several(feed.name, feed.owner, other)) }) };
+            guard(|| -> Result<(), Error> { Err(several(feed.name, feed.owner, other)) });
         }
         feed
     }
@@ -184,25 +155,19 @@ impl Feed {
     /// use the feeds of all roles, and would run functions of the role that has created a feed of this name: a view's, or those in the
     /// expressions of a table's indexes, which the planner runs. So such a role must name the source, unless the feed or its source is its
     /// own, or the source is a superuser's.
-    ///
-    /// # Safety
-    /// As for [`Feed::find`].
     pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let feed = Self::find(name, source, Sees::Now);
-            let owner = owner_of(feed.source);
-            let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
-            if source.is_none()
-                && owner != Oid::INVALID
-                && !is_one_of(raw::get_role_oid(feed.owner.cast_mut_ptr(), true))
-                && !is_one_of(owner)
-                && !raw::superuser_arg(owner)
-            {
-                guard(|| -> Result<(), Error> { Err(no_source_named(feed)) });
-            }
-            feed
+        let feed = Self::find(name, source, Sees::Now);
+        let owner = owner_of(feed.source);
+        let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
+        if source.is_none()
+            && owner != Oid::INVALID
+            && !is_one_of(raw::get_role_oid(feed.owner.cast_mut_ptr(), true))
+            && !is_one_of(owner)
+            && !raw::superuser_arg(owner)
+        {
+            guard(|| -> Result<(), Error> { Err(no_source_named(feed)) });
         }
+        feed
     }
 }
 

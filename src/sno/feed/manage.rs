@@ -86,63 +86,56 @@ const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
     'sno_internal.feed_positions'::pg_catalog.text, 'INSERT'::pg_catalog.text)";
 
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
-    unsafe {
-        let [name, source, since, key, margin, if_not_exists, refuse_old_keys] = optional(fcinfo);
-        let is_true = |flag: Option<Datum>| flag.is_some_and(|flag| flag.value() as u8 != 0);
-        spi::connect();
-        let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
-        let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
-        let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], Sees::Now).row(0);
-        let [key, owner, column] = [1, 2, 4].map(|column| (pg_sys::NAMEOID, row.value(column)));
-        let of_table = (pg_sys::REGCLASSOID, row.value(3));
-        check_rights(source.1.map_or(Oid::INVALID, oid));
-        let feed = name.1.unwrap_or(Datum::null());
-        let leave = |known: Rows| {
-            let is_of_source = known.count > 0 && known.row(0).value(1) == source.1;
-            guard(|| exists(feed, is_true(if_not_exists) && is_of_source));
-            finish(fcinfo, known.row(0).value(3))
-        };
-        let known = as_owner(KNOWN, [name, owner], Sees::Now);
-        if known.count > 0 {
-            let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
-            if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
-                as_owner(DROP, [name, owner], Sees::Now);
-            } else {
-                return leave(known);
-            }
+    let [name, source, since, key, margin, if_not_exists, refuse_old_keys] = optional(fcinfo);
+    let is_true = |flag: Option<Datum>| flag.is_some_and(|flag| flag.value() as u8 != 0);
+    spi::connect();
+    let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
+    let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
+    let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], Sees::Now).row(0);
+    let [key, owner, column] = [1, 2, 4].map(|column| (pg_sys::NAMEOID, row.value(column)));
+    let of_table = (pg_sys::REGCLASSOID, row.value(3));
+    check_rights(source.1.map_or(Oid::INVALID, oid));
+    let feed = name.1.unwrap_or(Datum::null());
+    let leave = |known: Rows| {
+        let is_of_source = known.count > 0 && known.row(0).value(1) == source.1;
+        guard(|| exists(feed, is_true(if_not_exists) && is_of_source));
+        finish(fcinfo, known.row(0).value(3))
+    };
+    let known = as_owner(KNOWN, [name, owner], Sees::Now);
+    if known.count > 0 {
+        let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
+        if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
+            as_owner(DROP, [name, owner], Sees::Now);
+        } else {
+            return leave(known);
         }
-        // Rows of other servers have come with their keys. Before the position, since the triggers wait for who writes the table.
-        if is_true(refuse_old_keys) && margin.1.is_some() {
-            query(GUARD, [source, of_table, column], Sees::Now);
-        }
-        query(TELL, [name, source, key, since], Sees::Now);
-        let lowered = present();
-        let id_type =
-            query(c"SELECT sno_internal.id_type()", [], Sees::Now).row(0).value(1).map_or(Oid::INVALID, oid);
-        let params = [source, key, margin, (id_type, None), since, (id_type, None)];
-        let row = query(POSITION, params, Sees::Now).row(0);
-        raw_point(c"feed begins");
-        let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count
-            == 0
-        {
-            // Another session was waited for, which has created it.
-            return leave(as_owner(KNOWN, [name, owner], Sees::Now));
-        }
-        finish(fcinfo, position.1)
     }
+    // Rows of other servers have come with their keys. Before the position, since the triggers wait for who writes the table.
+    if is_true(refuse_old_keys) && margin.1.is_some() {
+        query(GUARD, [source, of_table, column], Sees::Now);
+    }
+    query(TELL, [name, source, key, since], Sees::Now);
+    let lowered = present();
+    let id_type =
+        query(c"SELECT sno_internal.id_type()", [], Sees::Now).row(0).value(1).map_or(Oid::INVALID, oid);
+    let params = [source, key, margin, (id_type, None), since, (id_type, None)];
+    let row = query(POSITION, params, Sees::Now).row(0);
+    raw_point(c"feed begins");
+    let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
+    if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count == 0
+    {
+        // Another session was waited for, which has created it.
+        return leave(as_owner(KNOWN, [name, owner], Sees::Now));
+    }
+    finish(fcinfo, position.1)
 }
 
 /// Returns an ID, or null.
 unsafe fn finish(fcinfo: FunctionCallInfo, id: Option<Datum>) -> Datum {
-    // SAFETY: an ID that lives until `SPI_finish`.
-    unsafe {
-        let id = id.map(|id| Sno::from_datum(id));
-        spi::finish();
-        (*fcinfo).isnull = id.is_none();
-        id.map_or(Datum::null(), |id| id.into_datum())
-    }
+    let id = id.map(|id| Sno::from_datum(id));
+    spi::finish();
+    (*fcinfo).isnull = id.is_none();
+    id.map_or(Datum::null(), |id| id.into_datum())
 }
 
 /// When the horizons were lowered last, for a position that is computed after this.
@@ -152,123 +145,109 @@ fn present() -> (Oid, Option<Datum>) {
 
 /// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
 unsafe fn check_rights(source: Oid) {
-    // SAFETY: after `SPI_connect`, as promised by the caller. A table or view.
-    unsafe {
-        let schema = raw::get_namespace_name(raw::get_rel_namespace(source));
-        let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
-        let may_read =
-            query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], Sees::Now).row(0).value(1);
-        if may_read.is_none_or(|may| may.value() as u8 == 0) {
-            guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
-        }
-        let query = raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted);
-        with_off(&[c"row_security"], || spi::execute(query, true, 0));
+    let schema = raw::get_namespace_name(raw::get_rel_namespace(source));
+    let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
+    let may_read = query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], Sees::Now).row(0).value(1);
+    if may_read.is_none_or(|may| may.value() as u8 == 0) {
+        guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
     }
+    let query = raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted);
+    with_off(&[c"row_security"], || spi::execute(query, true, 0));
 }
 
 unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above.
-    unsafe {
-        let [name, since, after, source] = optional(fcinfo);
-        spi::connect();
-        let feed = Feed::find(name, source.map(oid), Sees::Now);
-        if since.is_some() == after.is_some() {
-            guard(|| -> Result<(), Error> {
-                let message = "either a time or an ID must be given";
-                Err(Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message))
-            });
-        }
-        let source = (feed.source != Oid::INVALID).then(|| feed.source.into());
-        let [name, owner] = feed.names();
-        let source = (pg_sys::REGCLASSOID, source);
-        let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
-        let key = (pg_sys::NAMEOID, Some(feed.key));
-        let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
-        let lowered = present();
-        let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
-        raw_point(c"feed is sought");
-        let failure = Failure::find(feed, Sees::Now);
-        let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-        if as_owner(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
-            guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
-        }
-        if let Some(failure) = failure
-            && row.value(1).is_some_and(|to| Sno::from_datum(to) >= failure.id)
-        {
-            guard(|| {
-                feed.passes_failure(failure.id, failure.error.map(shown)).warning();
-                Ok(())
-            });
-        }
-        feed.forget_failures();
-        spi::finish();
-        Datum::null()
+    let [name, since, after, source] = optional(fcinfo);
+    spi::connect();
+    let feed = Feed::find(name, source.map(oid), Sees::Now);
+    if since.is_some() == after.is_some() {
+        guard(|| -> Result<(), Error> {
+            let message = "either a time or an ID must be given";
+            Err(Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message))
+        });
     }
+    let source = (feed.source != Oid::INVALID).then(|| feed.source.into());
+    let [name, owner] = feed.names();
+    let source = (pg_sys::REGCLASSOID, source);
+    let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
+    let key = (pg_sys::NAMEOID, Some(feed.key));
+    let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
+    let lowered = present();
+    let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
+    raw_point(c"feed is sought");
+    let failure = Failure::find(feed, Sees::Now);
+    let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
+    if as_owner(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
+        guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
+    }
+    if let Some(failure) = failure
+        && row.value(1).is_some_and(|to| Sno::from_datum(to) >= failure.id)
+    {
+        guard(|| {
+            feed.passes_failure(failure.id, failure.error.map(shown)).warning();
+            Ok(())
+        });
+    }
+    feed.forget_failures();
+    spi::finish();
+    Datum::null()
 }
 
 unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above.
-    unsafe {
-        let [name, owner] = optional(fcinfo);
-        spi::connect();
-        let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
-        let feed = (pg_sys::TEXTOID, Some(name));
-        let owner = match Meaning::of(name, None, owner, Sees::Now) {
-            Meaning::One(feed) => feed.owner,
-            Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
-            Meaning::None => guard(|| Err(missing(name))),
-            // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
-            Meaning::Others(other) => {
-                let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], Sees::Now);
-                let of = |number: usize| rows.row(number).value(1).unwrap_or(other);
-                match rows.count {
-                    0 => guard(|| {
-                        Err(of_others(name, other).hint(
-                            "Who owns its source, a table below it, or the extension can also drop it.",
-                        ))
-                    }),
-                    1 => of(0),
-                    _ => {
-                        let (a, b) = (of(0), of(1));
-                        guard(|| Err(several(name, a, b)))
-                    }
+    let [name, owner] = optional(fcinfo);
+    spi::connect();
+    let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
+    let feed = (pg_sys::TEXTOID, Some(name));
+    let owner = match Meaning::of(name, None, owner, Sees::Now) {
+        Meaning::One(feed) => feed.owner,
+        Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
+        Meaning::None => guard(|| Err(missing(name))),
+        // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
+        Meaning::Others(other) => {
+            let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], Sees::Now);
+            let of = |number: usize| rows.row(number).value(1).unwrap_or(other);
+            match rows.count {
+                0 => guard(|| {
+                    Err(of_others(name, other)
+                        .hint("Who owns its source, a table below it, or the extension can also drop it."))
+                }),
+                1 => of(0),
+                _ => {
+                    let (a, b) = (of(0), of(1));
+                    guard(|| Err(several(name, a, b)))
                 }
             }
-        };
-        let owner = (pg_sys::NAMEOID, Some(owner));
-        let known = as_owner(KNOWN, [feed, owner], Sees::Now);
-        as_owner(DROP, [feed, owner], Sees::Now);
-        if known.count > 0
-            && let Some(position) = known.row(0).value(3)
-        {
-            guard(|| {
-                forgets(name, Sno::from_datum(position)).warning();
-                Ok(())
-            });
         }
-        spi::finish();
-        Datum::null()
+    };
+    let owner = (pg_sys::NAMEOID, Some(owner));
+    let known = as_owner(KNOWN, [feed, owner], Sees::Now);
+    as_owner(DROP, [feed, owner], Sees::Now);
+    if known.count > 0
+        && let Some(position) = known.row(0).value(3)
+    {
+        guard(|| {
+            forgets(name, Sno::from_datum(position)).warning();
+            Ok(())
+        });
     }
+    spi::finish();
+    Datum::null()
 }
 
 /// Called by the trigger for a row of a dump, which takes the place of a feed that migrations may have created.
 unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above.
-    unsafe {
-        let [name, owner, source_name] = optional(fcinfo);
-        spi::connect();
-        if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
-            guard(|| -> Result<(), Error> {
-                let message = "permission denied for table feed_positions";
-                Err(Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message))
-            });
-        }
-        as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
-        let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
-        spi::finish();
-        (*fcinfo).isnull = source.is_none();
-        source.unwrap_or(Datum::null())
+    let [name, owner, source_name] = optional(fcinfo);
+    spi::connect();
+    if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
+        guard(|| -> Result<(), Error> {
+            let message = "permission denied for table feed_positions";
+            Err(Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message))
+        });
     }
+    as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
+    let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
+    spi::finish();
+    (*fcinfo).isnull = source.is_none();
+    source.unwrap_or(Datum::null())
 }
 
 /// Of a feed that is to be created. Inside the guard.
@@ -291,8 +270,7 @@ fn forgets(name: Datum, position: Sno) -> Error {
 }
 
 unsafe fn no_rights(source: *const c_char) -> Error {
-    // SAFETY: a text.
-    let source = unsafe { text(source) };
+    let source = text(source);
     let message = format!("permission denied for \"{source}\"");
     Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message).detail("A feed returns all columns.")
 }

@@ -38,25 +38,18 @@ static PEEK_LOWERED: BackendLocal<[Cell<(u64, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((0, 0)) }; 32]) };
 
 impl Feed {
-    /// # Safety
-    /// A text and a name.
+    /// The names are a text and a `name`.
     pub(super) unsafe fn hash(self) -> u64 {
-        // SAFETY: as promised by the caller. Neither raises an error.
-        unsafe {
-            let name = <&[u8]>::from_datum(self.name);
-            let owner = self.owner.cast_mut_ptr::<u8>();
-            let seed = raw::hash_bytes_extended(owner, size_of::<NameData>() as c_int, 0);
-            raw::hash_bytes_extended(name.as_ptr(), name.len() as c_int, seed)
-        }
+        // Neither raises an error.
+        let name = <&[u8]>::from_datum(self.name);
+        let owner = self.owner.cast_mut_ptr::<u8>();
+        let seed = raw::hash_bytes_extended(owner, size_of::<NameData>() as c_int, 0);
+        raw::hash_bytes_extended(name.as_ptr(), name.len() as c_int, seed)
     }
 
     /// Remembers that this transaction has peeked at it.
-    ///
-    /// # Safety
-    /// A feed that was found.
     pub(super) unsafe fn remember(self, shown: Option<Sno>) {
-        // SAFETY: as promised by the caller.
-        let feed = unsafe { self.hash() };
+        let feed = self.hash();
         PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.lowered_now));
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
@@ -72,12 +65,8 @@ impl Feed {
     }
 
     /// What this transaction has peeked at last, if it has.
-    ///
-    /// # Safety
-    /// A feed that was found.
     pub(super) unsafe fn peeked(self) -> Option<Peeked> {
-        // SAFETY: as promised by the caller.
-        let feed = unsafe { self.hash() };
+        let feed = self.hash();
         let (transaction, peeked) = &*PEEKED;
         let is_of_this = transaction.get() == Process::own().transaction();
         peeked.borrow().iter().find(|peeked| is_of_this && peeked.feed == feed).copied()

@@ -25,66 +25,47 @@ pub(super) enum Sees {
 }
 
 /// Executes a query with a plan that is kept. A parameter that is null has no value.
-///
-/// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`]: parameters of these types.
+/// The parameters have these types.
 pub(super) unsafe fn query<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
     sees: Sees,
 ) -> Rows {
-    // SAFETY: as promised by the caller.
-    unsafe { execute(text.as_ptr(), params, sees, false) }
+    execute(text.as_ptr(), params, sees, false)
 }
 
 /// The same, planned with the values of the parameters if `is_custom`.
-///
-/// # Safety
-/// As for [`query`].
 pub(super) unsafe fn execute<const N: usize>(
     text: *const c_char,
     params: [(Oid, Option<Datum>); N],
     sees: Sees,
     is_custom: bool,
 ) -> Rows {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
-        let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
-        let plan = plan(text, &params.map(|(type_, _)| type_), is_custom);
-        spi::execute_plan(
-            plan,
-            values.as_mut_ptr(),
-            nulls.as_ptr().cast::<c_char>(),
-            sees == Sees::Statement,
-        );
-        Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
-    }
+    let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
+    let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
+    let plan = plan(text, &params.map(|(type_, _)| type_), is_custom);
+    spi::execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), sees == Sees::Statement);
+    Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
 }
 
 /// Executes queries with some settings off. Those of row security fail where it would hide rows of what they read.
-///
-/// # Safety
-/// As for the functions of [`raw`].
 pub(super) unsafe fn with_off(settings: &[&CStr], call: impl FnOnce()) {
-    // SAFETY: as promised by the caller. After an error PostgreSQL resets the settings.
-    unsafe {
-        let level = raw::NewGUCNestLevel();
-        for setting in settings {
-            raw::set_config_option(
-                setting.as_ptr(),
-                c"off".as_ptr(),
-                pg_sys::GucContext::PGC_USERSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
-        }
-        call();
-        raw::AtEOXact_GUC(true, level);
+    // After an error PostgreSQL resets the settings.
+    let level = raw::NewGUCNestLevel();
+    for setting in settings {
+        raw::set_config_option(
+            setting.as_ptr(),
+            c"off".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
     }
+    call();
+    raw::AtEOXact_GUC(true, level);
 }
 
 /// The rows of a query.
@@ -96,17 +77,11 @@ pub(super) struct Rows {
 
 impl Rows {
     /// One of them, which lives until `SPI_finish`.
-    ///
-    /// # Safety
-    /// Before `SPI_finish`.
     pub(super) unsafe fn row(self, number: usize) -> Row {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            if self.table.as_ref().is_none_or(|table| number as u64 >= table.numvals) {
-                guard(|| -> Result<(), Error> { Err(no_row(number)) });
-            }
-            Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc }
+        if self.table.as_ref().is_none_or(|table| number as u64 >= table.numvals) {
+            guard(|| -> Result<(), Error> { Err(no_row(number)) });
         }
+        Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc }
     }
 }
 
@@ -125,29 +100,17 @@ pub(super) struct Row {
 
 impl Row {
     /// The value of a column, counted from one.
-    ///
-    /// # Safety
-    /// Before `SPI_finish`.
     pub(super) unsafe fn value(self, column: c_int) -> Option<Datum> {
-        // SAFETY: as promised by the caller.
-        unsafe { spi::value(self.row, self.columns, column) }
+        spi::value(self.row, self.columns, column)
     }
 
     /// Its place in the table, if it has come from one.
-    ///
-    /// # Safety
-    /// Before `SPI_finish`.
     pub(super) unsafe fn place(self) -> ItemPointerData {
-        // SAFETY: as promised by the caller.
-        unsafe { (*self.row).t_self }
+        (*self.row).t_self
     }
 
     /// The type of a column.
-    ///
-    /// # Safety
-    /// The row has this column.
     pub(super) unsafe fn type_of(self, column: c_int) -> Oid {
-        // SAFETY: as promised by the caller.
-        unsafe { raw::SPI_gettypeid(self.columns, column) }
+        raw::SPI_gettypeid(self.columns, column)
     }
 }

@@ -52,183 +52,158 @@ enum Effect {
     Nothing,
 }
 
-/// # Safety
-/// A call of `sno_feed`.
 unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as promised by the caller.
-    unsafe { next_rows(fcinfo, Effect::Move) }
+    next_rows(fcinfo, Effect::Move)
 }
 
-/// # Safety
-/// A call of `sno_peek_feed`.
 unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as promised by the caller; a variable of this backend.
-    unsafe {
-        let locks = goes_on(fcinfo) && !pg_sys::XactReadOnly;
-        next_rows(fcinfo, if locks { Effect::Lock } else { Effect::Nothing })
-    }
+    let locks = goes_on(fcinfo) && !pg_sys::XactReadOnly;
+    next_rows(fcinfo, if locks { Effect::Lock } else { Effect::Nothing })
 }
 
-/// # Safety
-/// A call of one of these.
 unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
-    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
-    unsafe {
-        let [name, _, batch_size, given_horizon] = optional(fcinfo);
-        let batch_size = guard(|| check_call(fcinfo, batch_size, effect));
-        // No rows, as long as there is no tuplestore.
-        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
-        (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
-        let goes_on = effect == Effect::Move && transaction_goes_on();
-        spi::connect();
-        let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
-        let relation = raw::get_typ_typrelid(row_type);
-        let feed = Feed::find(name, Some(relation), Sees::Statement);
-        if relation != feed.source {
-            let (source, given) = (feed.source(), (pg_sys::OIDOID, Some(relation.into())));
-            let is_distributed =
-                query(c"SELECT sno_internal.is_distributed($1)", [given], Sees::Now).row(0).value(1);
-            let is_distributed =
-                is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
-            guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
+    let [name, _, batch_size, given_horizon] = optional(fcinfo);
+    let batch_size = guard(|| check_call(fcinfo, batch_size, effect));
+    // No rows, as long as there is no tuplestore.
+    let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
+    (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
+    let goes_on = effect == Effect::Move && transaction_goes_on();
+    spi::connect();
+    let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
+    let relation = raw::get_typ_typrelid(row_type);
+    let feed = Feed::find(name, Some(relation), Sees::Statement);
+    if relation != feed.source {
+        let (source, given) = (feed.source(), (pg_sys::OIDOID, Some(relation.into())));
+        let is_distributed =
+            query(c"SELECT sno_internal.is_distributed($1)", [given], Sees::Now).row(0).value(1);
+        let is_distributed = is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
+        guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
+    }
+    if effect == Effect::Move {
+        if !stores_rows(fcinfo, goes_on) {
+            let source = feed.source();
+            guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
         }
-        if effect == Effect::Move {
-            if !stores_rows(fcinfo, goes_on) {
-                let source = feed.source();
-                guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
-            }
-            if let Some(other) = read_before(fcinfo, feed.hash()) {
-                guard(|| -> Result<(), Error> {
-                    Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
-                });
-            }
+        if let Some(other) = read_before(fcinfo, feed.hash()) {
+            guard(|| -> Result<(), Error> {
+                Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
+            });
         }
-        analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
-        raw_point(c"feed found");
-        let kind = feed.horizon_kind();
-        if kind == HorizonKind::Scope && given_horizon.is_none() && !feed.is_stale() && !has_rows(feed) {
-            if effect != Effect::Move {
-                feed.remember(None);
-            }
-            spi::finish();
-            return Datum::null();
-        }
-        let horizon = feed.horizon(kind, given_horizon.map(|horizon| Sno::from_datum(horizon)));
-        raw_point(c"horizon known");
-        let mut batch = Batch::new(fcinfo, feed, batch_size);
-        match horizon {
-            Horizon::UpTo(horizon) => {
-                let source = feed.source();
-                // A given horizon can be within a tick; the rows of a tick are read together.
-                let horizon = first_id(horizon.tick());
-                if !read_batch(feed, source, kind, horizon, &mut batch, effect) {
-                    batch.clear();
-                }
-                if effect != Effect::Move {
-                    feed.remember(batch.shown);
-                }
-            }
-            Horizon::GoesBack(last) => {
-                if can_store() {
-                    go_back(feed, last);
-                }
-            }
+    }
+    analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
+    raw_point(c"feed found");
+    let kind = feed.horizon_kind();
+    if kind == HorizonKind::Scope && given_horizon.is_none() && !feed.is_stale() && !has_rows(feed) {
+        if effect != Effect::Move {
+            feed.remember(None);
         }
         spi::finish();
-        Datum::null()
+        return Datum::null();
     }
+    let horizon = feed.horizon(kind, given_horizon.map(|horizon| Sno::from_datum(horizon)));
+    raw_point(c"horizon known");
+    let mut batch = Batch::new(fcinfo, feed, batch_size);
+    match horizon {
+        Horizon::UpTo(horizon) => {
+            let source = feed.source();
+            // A given horizon can be within a tick; the rows of a tick are read together.
+            let horizon = first_id(horizon.tick());
+            if !read_batch(feed, source, kind, horizon, &mut batch, effect) {
+                batch.clear();
+            }
+            if effect != Effect::Move {
+                feed.remember(batch.shown);
+            }
+        }
+        Horizon::GoesBack(last) => {
+            if can_store() {
+                go_back(feed, last);
+            }
+        }
+    }
+    spi::finish();
+    Datum::null()
 }
 
 /// Sets back a feed that was read by a clock that was ahead, and says so: its consumer gets rows again.
 unsafe fn go_back(feed: Feed, last: Sno) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        if feed.go_back_to(last) {
-            guard(|| {
-                feed.went_back(last).warning();
-                Ok(())
-            });
-        }
+    if feed.go_back_to(last) {
+        guard(|| {
+            feed.went_back(last).warning();
+            Ok(())
+        });
     }
 }
 
 /// Whether there is any row that was not read: without one, other servers need not be asked.
 unsafe fn has_rows(feed: Feed) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        guard(|| feed.goes_back()).is_some()
-            || Range::nth(feed.source(), feed.id_type, 1, [feed.next(), Sno::MAX], Sees::Statement).is_some()
-    }
+    guard(|| feed.goes_back()).is_some()
+        || Range::nth(feed.source(), feed.id_type, 1, [feed.next(), Sno::MAX], Sees::Statement).is_some()
 }
 
-/// # Safety
-/// A call of `sno_advance_feed`.
 unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
-    unsafe {
-        let [name, upto, source] = optional(fcinfo);
-        let upto = Sno::from_datum(
-            upto.unwrap_or_else(|| guard(|| Err(null_argument("ID of the last row that is done")))),
-        );
-        spi::connect();
-        // Work of this statement, before a feed is moved.
-        let is_with_work = raw::GetTopTransactionIdIfAny() != 0;
-        let is_new = loop {
-            let mut feed = Feed::find_of_rows(name, source.map(oid));
-            let peeked = feed.peeked();
-            // What was peeked at before the horizons were lowered is not all.
-            if let Some(last) = guard(|| feed.goes_back()) {
-                if peeked.is_some() {
-                    guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
-                }
-                go_back(feed, last);
-                break false;
-            }
-            feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
-            match peeked {
-                Some(peeked) if feed.was_moved_since(peeked) => {
-                    guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
-                }
-                None if raw::IsTransactionBlock() || is_with_work => {
-                    guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
-                }
-                _ => {}
-            }
-            if Some(upto) <= feed.position() {
-                if peeked.is_none() {
-                    guard(|| {
-                        feed.done_before(upto).warning();
-                        Ok(())
-                    });
-                }
-                break false;
-            }
-            if peeked.is_none() && guard(|| feed.peek_can_lack(upto)) {
-                break false;
-            }
-            match peeked {
-                Some(peeked) if Some(upto) > peeked.shown => {
-                    guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
-                }
-                None if !feed.has_all_up_to(upto) => {
-                    guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
-                }
-                _ => {}
-            }
-            if feed.go_on_to(upto) {
-                if can_store() {
-                    log::clear(feed);
-                }
-                break true;
-            }
-            // With autocommit, another consumer may have moved it just now, up to there or less far.
+    let [name, upto, source] = optional(fcinfo);
+    let upto = Sno::from_datum(
+        upto.unwrap_or_else(|| guard(|| Err(null_argument("ID of the last row that is done")))),
+    );
+    spi::connect();
+    // Work of this statement, before a feed is moved.
+    let is_with_work = raw::GetTopTransactionIdIfAny() != 0;
+    let is_new = loop {
+        let mut feed = Feed::find_of_rows(name, source.map(oid));
+        let peeked = feed.peeked();
+        // What was peeked at before the horizons were lowered is not all.
+        if let Some(last) = guard(|| feed.goes_back()) {
             if peeked.is_some() {
                 guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
             }
-        };
-        spi::finish();
-        is_new.into()
-    }
+            go_back(feed, last);
+            break false;
+        }
+        feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
+        match peeked {
+            Some(peeked) if feed.was_moved_since(peeked) => {
+                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+            }
+            None if raw::IsTransactionBlock() || is_with_work => {
+                guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
+            }
+            _ => {}
+        }
+        if Some(upto) <= feed.position() {
+            if peeked.is_none() {
+                guard(|| {
+                    feed.done_before(upto).warning();
+                    Ok(())
+                });
+            }
+            break false;
+        }
+        if peeked.is_none() && guard(|| feed.peek_can_lack(upto)) {
+            break false;
+        }
+        match peeked {
+            Some(peeked) if Some(upto) > peeked.shown => {
+                guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
+            }
+            None if !feed.has_all_up_to(upto) => {
+                guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
+            }
+            _ => {}
+        }
+        if feed.go_on_to(upto) {
+            if can_store() {
+                log::clear(feed);
+            }
+            break true;
+        }
+        // With autocommit, another consumer may have moved it just now, up to there or less far.
+        if peeked.is_some() {
+            guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+        }
+    };
+    spi::finish();
+    is_new.into()
 }
 
 /// The size of the batch, if the call is one that can read a feed.
@@ -286,125 +261,101 @@ unsafe fn read_batch(
     batch: &mut Batch,
     effect: Effect,
 ) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
-        let range = Range::of(source, feed.id_type, is_of_scope);
-        let (mut horizon, is_careful) = (horizon, effect != Effect::Move && feed.careful_until().is_some());
-        let failure = if is_careful { Failure::find(feed, Sees::Statement) } else { None };
-        if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
-            let mut first = HasRow::new(feed);
-            range.read(next, failure.id, &mut first, Sees::Statement);
-            if first.is_there {
-                horizon = failure.id;
-            } else if failure.pause().is_some() {
-                return true;
-            }
-        }
-        if is_careful && failure.is_none_or(|failure| failure.id != horizon) {
-            batch.enough = 1;
-        }
-        let mut until = horizon;
-        if is_of_scope {
-            let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], Sees::Statement);
-            until = last.and_then(Sno::successor).unwrap_or(horizon);
-        }
-        range.read(next, until, batch, Sees::Statement);
-        raw_point(c"rows read");
-        // Without rows there is most often nothing to write.
-        if batch.count == 0 && !feed.is_stale() {
-            batch.shown = until.predecessor().filter(|_| effect == Effect::Lock && !snapshot_has_changed());
+    let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
+    let range = Range::of(source, feed.id_type, is_of_scope);
+    let (mut horizon, is_careful) = (horizon, effect != Effect::Move && feed.careful_until().is_some());
+    let failure = if is_careful { Failure::find(feed, Sees::Statement) } else { None };
+    if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
+        let mut first = HasRow::new(feed);
+        range.read(next, failure.id, &mut first, Sees::Statement);
+        if first.is_there {
+            horizon = failure.id;
+        } else if failure.pause().is_some() {
             return true;
         }
-        // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
-        // the calling statement does not see, since it was committed later: it is left for the next call, with all that follow.
-        let end = batch.end();
-        let mut last = end.or(until.predecessor());
-        if snapshot_has_changed() {
-            let mut unseen = FirstUnseen::new(batch);
-            let below = end.and_then(Sno::successor).unwrap_or(horizon);
-            range.read(next, below, &mut unseen, Sees::Now);
-            if let Some(passed) = unseen.found() {
-                last = passed;
-                if let Some(below) = last.and_then(Sno::successor) {
-                    batch.clear();
-                    range.read(next, below, batch, Sees::Statement);
-                }
+    }
+    if is_careful && failure.is_none_or(|failure| failure.id != horizon) {
+        batch.enough = 1;
+    }
+    let mut until = horizon;
+    if is_of_scope {
+        let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], Sees::Statement);
+        until = last.and_then(Sno::successor).unwrap_or(horizon);
+    }
+    range.read(next, until, batch, Sees::Statement);
+    raw_point(c"rows read");
+    // Without rows there is most often nothing to write.
+    if batch.count == 0 && !feed.is_stale() {
+        batch.shown = until.predecessor().filter(|_| effect == Effect::Lock && !snapshot_has_changed());
+        return true;
+    }
+    // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
+    // the calling statement does not see, since it was committed later: it is left for the next call, with all that follow.
+    let end = batch.end();
+    let mut last = end.or(until.predecessor());
+    if snapshot_has_changed() {
+        let mut unseen = FirstUnseen::new(batch);
+        let below = end.and_then(Sno::successor).unwrap_or(horizon);
+        range.read(next, below, &mut unseen, Sees::Now);
+        if let Some(passed) = unseen.found() {
+            last = passed;
+            if let Some(below) = last.and_then(Sno::successor) {
+                batch.clear();
+                range.read(next, below, batch, Sees::Statement);
             }
         }
-        if batch.count > 0 && last.is_some_and(|last| !(next..horizon).contains(&last)) {
-            guard(|| -> Result<(), Error> { Err(changing_key()) });
-        }
-        batch.shown = last;
-        raw_point(c"end known");
-        last.is_some_and(|last| {
-            is_still(feed, source, kind)
-                && match effect {
-                    _ if batch.count == 0 => !can_store() || store(feed, last),
-                    Effect::Move => move_past(feed, last),
-                    Effect::Lock => feed.lock(),
-                    Effect::Nothing => true,
-                }
-        })
     }
+    if batch.count > 0 && last.is_some_and(|last| !(next..horizon).contains(&last)) {
+        guard(|| -> Result<(), Error> { Err(changing_key()) });
+    }
+    batch.shown = last;
+    raw_point(c"end known");
+    last.is_some_and(|last| {
+        is_still(feed, source, kind)
+            && match effect {
+                _ if batch.count == 0 => !can_store() || store(feed, last),
+                Effect::Move => move_past(feed, last),
+                Effect::Lock => feed.lock(),
+                Effect::Nothing => true,
+            }
+    })
 }
 
 /// Whether the rows that were read are the feed's. The statements that read them hold a lock on what they have read, so it can no longer
 /// be renamed or changed: they are, if it is still the feed's source, with rows of the same servers as when the feed was opened.
-///
-/// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`].
 pub(super) unsafe fn is_still(feed: Feed, source: Source, kind: HorizonKind) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe { source.is_there() && feed.horizon_kind() == kind }
+    source.is_there() && feed.horizon_kind() == kind
 }
 
 /// Moves the feed past the rows that it returns, and returns whether it was still there.
-///
-/// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`].
 unsafe fn move_past(feed: Feed, last: Sno) -> bool {
-    // SAFETY: as promised by the caller. The statements have fresh snapshots.
-    unsafe {
-        raw_point(c"feed moves");
-        let is_moved = go_on_and_clear(feed, last);
-        // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
-        // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
-        let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, Sees::Now) {
-            Meaning::One(feed) => feed.was_moved_by_this(),
-            _ => false,
-        };
-        if !is_moved && moved_by_this() {
-            guard(|| -> Result<(), Error> { Err(feed.read_again()) });
-        }
-        is_moved
+    // The statements have fresh snapshots.
+    raw_point(c"feed moves");
+    let is_moved = go_on_and_clear(feed, last);
+    // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
+    // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
+    let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, Sees::Now) {
+        Meaning::One(feed) => feed.was_moved_by_this(),
+        _ => false,
+    };
+    if !is_moved && moved_by_this() {
+        guard(|| -> Result<(), Error> { Err(feed.read_again()) });
     }
+    is_moved
 }
 
 /// Stores that there are no rows up to an ID, and returns whether it did. Nobody is waited for who has locked the feed.
-///
-/// # Safety
-/// As for [`move_past`].
 pub(super) unsafe fn store(feed: Feed, last: Sno) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        raw_point(c"feed moves");
-        feed.lock_if_free() && go_on_and_clear(feed, last)
-    }
+    raw_point(c"feed moves");
+    feed.lock_if_free() && go_on_and_clear(feed, last)
 }
 
 /// Moves the feed forward, and deletes from the logs of changes that it reads what is read by all.
-///
-/// # Safety
-/// As for [`move_past`].
 unsafe fn go_on_and_clear(feed: Feed, last: Sno) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let is_moved = feed.go_on_to(last);
-        if is_moved {
-            log::clear(feed);
-        }
-        raw_point(c"feed moved");
-        is_moved
+    let is_moved = feed.go_on_to(last);
+    if is_moved {
+        log::clear(feed);
     }
+    raw_point(c"feed moved");
+    is_moved
 }

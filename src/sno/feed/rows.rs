@@ -40,29 +40,21 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`].
     pub(super) unsafe fn of(source: Source, id_type: Oid, is_custom: bool) -> Self {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let text = raw::psprintf(
-                c"SELECT * FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
-                  ORDER BY %s USING OPERATOR(pg_catalog.<)"
-                    .as_ptr(),
-                source.quoted,
-                source.key,
-                source.key,
-                source.key,
-            );
-            Self { plan: plan(text, &[id_type; 2], is_custom), id_type }
-        }
+        let text = raw::psprintf(
+            c"SELECT * FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
+              ORDER BY %s USING OPERATOR(pg_catalog.<)"
+                .as_ptr(),
+            source.quoted,
+            source.key,
+            source.key,
+            source.key,
+        );
+        Self { plan: plan(text, &[id_type; 2], is_custom), id_type }
     }
 
     /// The ID of the `count`th row of a source between two IDs, planned with their values: of distributed tables, all rows would be fetched
     /// otherwise, however few are wanted.
-    ///
-    /// # Safety
-    /// As for [`Range::of`].
     pub(super) unsafe fn nth(
         source: Source,
         id_type: Oid,
@@ -70,63 +62,50 @@ impl Range {
         [from, below]: [Sno; 2],
         sees: Sees,
     ) -> Option<Sno> {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let text = raw::psprintf(
-                c"SELECT %s FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
-                  ORDER BY %s USING OPERATOR(pg_catalog.<) OFFSET %d LIMIT 1"
-                    .as_ptr(),
-                source.key,
-                source.quoted,
-                source.key,
-                source.key,
-                source.key,
-                count as c_int - 1,
-            );
-            let mut ids = [from, below];
-            let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
-            let mut rows = None;
-            with_off(&[c"row_security"], || rows = Some(execute(text, params, sees, true)));
-            let rows = rows.filter(|rows| rows.count > 0)?;
-            check_type(rows.row(0).type_of(1), id_type, source.key);
-            rows.row(0).value(1).map(|id| Sno::from_datum(id))
-        }
+        let text = raw::psprintf(
+            c"SELECT %s FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
+              ORDER BY %s USING OPERATOR(pg_catalog.<) OFFSET %d LIMIT 1"
+                .as_ptr(),
+            source.key,
+            source.quoted,
+            source.key,
+            source.key,
+            source.key,
+            count as c_int - 1,
+        );
+        let mut ids = [from, below];
+        let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
+        let mut rows = None;
+        with_off(&[c"row_security"], || rows = Some(execute(text, params, sees, true)));
+        let rows = rows.filter(|rows| rows.count > 0)?;
+        check_type(rows.row(0).type_of(1), id_type, source.key);
+        rows.row(0).value(1).map(|id| Sno::from_datum(id))
     }
 
     /// Hands the rows to a receiver, as they are under the snapshot of the calling statement or a fresh one.
-    ///
-    /// # Safety
-    /// As for [`Range::of`]. A receiver begins with a `DestReceiver`.
+    /// A receiver begins with a `DestReceiver`.
     pub(super) unsafe fn read<R>(self, mut from: Sno, mut below: Sno, receiver: &mut R, sees: Sees) {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            let values: [Datum; 2] = [(&raw mut from).into(), (&raw mut below).into()];
-            let params = raw::makeParamList(values.len() as _);
-            for (number, value) in values.into_iter().enumerate() {
-                let pflags = pg_sys::PARAM_FLAG_CONST as _;
-                let param = ParamExternData { value, isnull: false, pflags, ptype: self.id_type };
-                (*params).params.as_mut_ptr().add(number).write(param);
-            }
-            let dest = ptr::from_mut(receiver).cast();
-            let options =
-                SPIExecuteOptions { params, read_only: sees == Sees::Statement, dest, ..Default::default() };
-            with_off(SETTINGS, || spi::execute_plan_into(self.plan, &options));
+        let values: [Datum; 2] = [(&raw mut from).into(), (&raw mut below).into()];
+        let params = raw::makeParamList(values.len() as _);
+        for (number, value) in values.into_iter().enumerate() {
+            let pflags = pg_sys::PARAM_FLAG_CONST as _;
+            let param = ParamExternData { value, isnull: false, pflags, ptype: self.id_type };
+            (*params).params.as_mut_ptr().add(number).write(param);
         }
+        let dest = ptr::from_mut(receiver).cast();
+        let options =
+            SPIExecuteOptions { params, read_only: sees == Sees::Statement, dest, ..Default::default() };
+        with_off(SETTINGS, || spi::execute_plan_into(self.plan, &options));
     }
 }
 
 /// Whether a transaction has ended since the snapshot of the calling statement was taken.
-///
-/// # Safety
-/// As for the functions of [`raw`], in a statement.
+/// In a statement.
 pub(super) unsafe fn snapshot_has_changed() -> bool {
-    // SAFETY: two snapshots, of which nothing is kept.
-    unsafe {
-        let (a, b) = (&*raw::GetActiveSnapshot(), &*raw::GetTransactionSnapshot());
-        let open =
-            |s: &pg_sys::SnapshotData| (s.xcnt > 0).then(|| slice::from_raw_parts(s.xip, s.xcnt as usize));
-        (a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))
-    }
+    // Nothing is kept of the snapshots.
+    let (a, b) = (&*raw::GetActiveSnapshot(), &*raw::GetTransactionSnapshot());
+    let open = |s: &pg_sys::SnapshotData| (s.xcnt > 0).then(|| slice::from_raw_parts(s.xip, s.xcnt as usize));
+    (a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))
 }
 
 type Receive = unsafe extern "C-unwind" fn(*mut TupleTableSlot, *mut DestReceiver) -> bool;
@@ -158,44 +137,35 @@ impl Key {
 
     /// Its number among the columns of a query.
     unsafe fn column(self, columns: TupleDesc) -> c_int {
-        // SAFETY: a name, and columns.
-        unsafe {
-            let column = raw::SPI_fnumber(columns, self.name);
-            let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
-            check_type(type_, self.id_type, self.name);
-            column
-        }
+        let column = raw::SPI_fnumber(columns, self.name);
+        let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
+        check_type(type_, self.id_type, self.name);
+        column
     }
 }
 
 /// That the key is an ID: an ALTER TABLE can have made it a time, which is compared with IDs, too.
 unsafe fn check_type(type_: Oid, id_type: Oid, key: *const c_char) {
-    // SAFETY: a type or none, and a text.
-    unsafe {
-        if type_ == Oid::INVALID || raw::getBaseType(type_) != id_type {
-            guard(|| -> Result<(), Error> {
-                let message = format!("key of the feed's source has another type: \"{}\"", text(key));
-                Err(Error::new(SqlState::ERRCODE_DATATYPE_MISMATCH, message)
-                    .detail("It is no longer a column of type sno."))
-            });
-        }
+    if type_ == Oid::INVALID || raw::getBaseType(type_) != id_type {
+        guard(|| -> Result<(), Error> {
+            let message = format!("key of the feed's source has another type: \"{}\"", text(key));
+            Err(Error::new(SqlState::ERRCODE_DATATYPE_MISMATCH, message)
+                .detail("It is no longer a column of type sno."))
+        });
     }
 }
 
 /// The ID in a column. It was compared, so it is not null, unless a view has it computed again by a function that lies about its
 /// volatility.
 unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        if c_int::from((*slot).tts_nvalid) < column {
-            raw::slot_getsomeattrs_int(slot, column);
-        }
-        let place = column as usize - 1;
-        if *(*slot).tts_isnull.add(place) {
-            guard(|| -> Result<(), Error> { Err(changing_key()) });
-        }
-        Sno::from_datum(*(*slot).tts_values.add(place))
+    if c_int::from((*slot).tts_nvalid) < column {
+        raw::slot_getsomeattrs_int(slot, column);
     }
+    let place = column as usize - 1;
+    if *(*slot).tts_isnull.add(place) {
+        guard(|| -> Result<(), Error> { Err(changing_key()) });
+    }
+    Sno::from_datum(*(*slot).tts_values.add(place))
 }
 
 /// Of IDs that are not those that were compared.
@@ -221,13 +191,11 @@ impl HasRow {
 }
 
 unsafe extern "C-unwind" fn start_first(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe { (*this.cast::<HasRow>()).key.column(columns) };
+    (*this.cast::<HasRow>()).key.column(columns);
 }
 
 unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe { (*this.cast::<HasRow>()).is_there = true };
+    (*this.cast::<HasRow>()).is_there = true;
     false
 }
 
@@ -281,24 +249,19 @@ impl Batch {
     /// The column of the key in the result, whose columns have the names from when the statement began, and there are those that were
     /// dropped: PostgreSQL puts the first column of the query into the first one that is left, and so on.
     unsafe fn column_of_result(&self) -> c_int {
-        // SAFETY: the result has been begun.
-        unsafe {
-            let columns = (*self.set()).setDesc;
-            let is_left = |column: &c_int| raw::SPI_gettypeid(columns, *column) != Oid::INVALID;
-            let column = (1..=(*columns).natts).filter(is_left).nth(self.column as usize - 1).unwrap_or(0);
-            let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
-            check_type(type_, self.key.id_type, self.key.name);
-            column
-        }
+        // The result has been begun.
+        let columns = (*self.set()).setDesc;
+        let is_left = |column: &c_int| raw::SPI_gettypeid(columns, *column) != Oid::INVALID;
+        let column = (1..=(*columns).natts).filter(is_left).nth(self.column as usize - 1).unwrap_or(0);
+        let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
+        check_type(type_, self.key.id_type, self.key.name);
+        column
     }
 
     /// Forgets the rows.
     pub(super) unsafe fn clear(&mut self) {
-        // SAFETY: the tuplestore of the result, if there is one.
-        unsafe {
-            if !(*self.set()).setResult.is_null() {
-                raw::tuplestore_clear((*self.set()).setResult);
-            }
+        if !(*self.set()).setResult.is_null() {
+            raw::tuplestore_clear((*self.set()).setResult);
         }
         self.count = 0;
         self.shown = None;
@@ -306,54 +269,46 @@ impl Batch {
 
     /// Begins the result with the first row.
     unsafe fn begin(&mut self, slot: *mut TupleTableSlot) {
-        // SAFETY: the call's set, which PostgreSQL checks.
-        unsafe {
-            let set = self.set();
-            if (*set).setResult.is_null() {
-                raw::InitMaterializedSRF(self.call, pg_sys::MAT_SRF_USE_EXPECTED_DESC);
-            }
-            let before = pg_sys::CurrentMemoryContext;
-            pg_sys::CurrentMemoryContext = self.memory;
-            self.result = raw::CreateTuplestoreDestReceiver();
-            let message = c"rows of the feed's source have another type than the call".as_ptr();
-            let (rows, columns) = ((*set).setResult, (*set).setDesc);
-            raw::SetTuplestoreDestReceiverParams(self.result, rows, self.memory, false, columns, message);
-            if let Some(start) = (*self.result).rStartup {
-                start(self.result, pg_sys::CmdType::CMD_SELECT as _, (*slot).tts_tupleDescriptor);
-            }
-            pg_sys::CurrentMemoryContext = before;
+        let set = self.set();
+        if (*set).setResult.is_null() {
+            raw::InitMaterializedSRF(self.call, pg_sys::MAT_SRF_USE_EXPECTED_DESC);
         }
+        let before = pg_sys::CurrentMemoryContext;
+        pg_sys::CurrentMemoryContext = self.memory;
+        self.result = raw::CreateTuplestoreDestReceiver();
+        let message = c"rows of the feed's source have another type than the call".as_ptr();
+        let (rows, columns) = ((*set).setResult, (*set).setDesc);
+        raw::SetTuplestoreDestReceiverParams(self.result, rows, self.memory, false, columns, message);
+        if let Some(start) = (*self.result).rStartup {
+            start(self.result, pg_sys::CmdType::CMD_SELECT as _, (*slot).tts_tupleDescriptor);
+        }
+        pg_sys::CurrentMemoryContext = before;
     }
 }
 
 unsafe extern "C-unwind" fn start_batch(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
-    // SAFETY: PostgreSQL's call for a receiver of this kind. The result's may need another map of columns.
-    unsafe {
-        let this = &mut *this.cast::<Batch>();
-        this.column = this.key.column(columns);
-        this.result = ptr::null_mut();
-    }
+    // The result's receiver may need another map of columns.
+    let this = &mut *this.cast::<Batch>();
+    this.column = this.key.column(columns);
+    this.result = ptr::null_mut();
 }
 
 unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe {
-        let this = &mut *this.cast::<Batch>();
-        if this.count + 1 >= this.enough {
-            let id = id(slot, this.column);
-            if this.count >= this.enough && id != this.last {
-                return false;
-            }
-            this.last = id;
+    let this = &mut *this.cast::<Batch>();
+    if this.count + 1 >= this.enough {
+        let id = id(slot, this.column);
+        if this.count >= this.enough && id != this.last {
+            return false;
         }
-        this.count += 1;
-        if this.result.is_null() {
-            this.begin(slot);
-        }
-        match (*this.result).receiveSlot {
-            Some(receive) => receive(slot, this.result),
-            None => false,
-        }
+        this.last = id;
+    }
+    this.count += 1;
+    if this.result.is_null() {
+        this.begin(slot);
+    }
+    match (*this.result).receiveSlot {
+        Some(receive) => receive(slot, this.result),
+        None => false,
     }
 }
 
@@ -373,8 +328,6 @@ pub(super) struct FirstUnseen {
 }
 
 impl FirstUnseen {
-    /// # Safety
-    /// As for the functions of [`raw`].
     pub(super) unsafe fn new(batch: &Batch) -> Self {
         let mut this = Self {
             base: receiver(receive_unseen, start_unseen),
@@ -387,66 +340,48 @@ impl FirstUnseen {
             passed: None,
             is_found: false,
         };
-        // SAFETY: as promised by the caller.
-        unsafe {
-            if !(*this.set).setResult.is_null() {
-                this.column_of_set = batch.column_of_result();
-            }
-            this.seen = this.next();
+        if !(*this.set).setResult.is_null() {
+            this.column_of_set = batch.column_of_result();
         }
+        this.seen = this.next();
         this
     }
 
     /// If one was found: the last ID of the batch before it.
-    ///
-    /// # Safety
-    /// As for the functions of [`raw`].
     pub(super) unsafe fn found(self) -> Option<Option<Sno>> {
-        // SAFETY: the result, which the caller reads from its start.
-        unsafe {
-            if !self.row.is_null() {
-                raw::tuplestore_rescan((*self.set).setResult);
-            }
+        // The caller reads the result from its start.
+        if !self.row.is_null() {
+            raw::tuplestore_rescan((*self.set).setResult);
         }
         self.is_found.then_some(self.passed)
     }
 
     /// Goes on to the next row of the batch, and returns its ID.
     unsafe fn next(&mut self) -> Option<Sno> {
-        // SAFETY: the result, if there is one, has this column.
-        unsafe {
-            let set = self.set;
-            if (*set).setResult.is_null() {
-                return None;
-            }
-            if self.row.is_null() {
-                self.row =
-                    raw::MakeSingleTupleTableSlot((*set).setDesc, &raw const pg_sys::TTSOpsMinimalTuple);
-            }
-            let is_there = raw::tuplestore_gettupleslot((*set).setResult, true, false, self.row);
-            is_there.then(|| id(self.row, self.column_of_set))
+        let set = self.set;
+        if (*set).setResult.is_null() {
+            return None;
         }
+        if self.row.is_null() {
+            self.row = raw::MakeSingleTupleTableSlot((*set).setDesc, &raw const pg_sys::TTSOpsMinimalTuple);
+        }
+        let is_there = raw::tuplestore_gettupleslot((*set).setResult, true, false, self.row);
+        is_there.then(|| id(self.row, self.column_of_set))
     }
 }
 
 unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe {
-        let this = &mut *this.cast::<FirstUnseen>();
-        this.column = this.key.column(columns);
-    }
+    let this = &mut *this.cast::<FirstUnseen>();
+    this.column = this.key.column(columns);
 }
 
 unsafe extern "C-unwind" fn receive_unseen(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe {
-        let this = &mut *this.cast::<FirstUnseen>();
-        let found = id(slot, this.column);
-        while let Some(id) = this.seen.filter(|&id| id < found) {
-            this.passed = Some(id);
-            this.seen = this.next();
-        }
-        this.is_found = this.seen != Some(found);
-        !this.is_found
+    let this = &mut *this.cast::<FirstUnseen>();
+    let found = id(slot, this.column);
+    while let Some(id) = this.seen.filter(|&id| id < found) {
+        this.passed = Some(id);
+        this.seen = this.next();
     }
+    this.is_found = this.seen != Some(found);
+    !this.is_found
 }

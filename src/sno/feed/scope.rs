@@ -22,24 +22,18 @@ functions! {
 }
 
 unsafe fn in_scope(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL like this. No frame has anything to drop.
-    unsafe {
-        let (function, _) = counterpart(fcinfo);
-        if !is_registered(function) {
-            guard(|| -> Result<(), Error> { Err(no_scope()) });
-        }
-        call_as(owner_of_function(function), function, fcinfo)
+    let (function, _) = counterpart(fcinfo);
+    if !is_registered(function) {
+        guard(|| -> Result<(), Error> { Err(no_scope()) });
     }
+    call_as(owner_of_function(function), function, fcinfo)
 }
 
 /// Whether a superuser has made it, as a part of an extension.
 unsafe fn is_registered(function: Oid) -> bool {
-    // SAFETY: look-ups by OID.
-    unsafe {
-        function != Oid::INVALID
-            && raw::superuser_arg(owner_of_function(function))
-            && raw::getExtensionOfObject(pg_sys::ProcedureRelationId, function) != Oid::INVALID
-    }
+    function != Oid::INVALID
+        && raw::superuser_arg(owner_of_function(function))
+        && raw::getExtensionOfObject(pg_sys::ProcedureRelationId, function) != Oid::INVALID
 }
 
 fn no_scope() -> Error {

@@ -15,12 +15,9 @@ const TEMPORARY: c_char = pg_sys::RELPERSISTENCE_TEMP as c_char;
 
 /// The statement of a call for a set.
 unsafe fn statement<'a>(call: FunctionCallInfo) -> Option<(&'a EState, &'a PlannedStmt)> {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let set = (*call).resultinfo.cast::<ReturnSetInfo>().as_ref()?;
-        let state = set.econtext.as_ref()?.ecxt_estate.as_ref()?;
-        Some((state, state.es_plannedstmt.as_ref()?))
-    }
+    let set = (*call).resultinfo.cast::<ReturnSetInfo>().as_ref()?;
+    let state = set.econtext.as_ref()?.ecxt_estate.as_ref()?;
+    Some((state, state.es_plannedstmt.as_ref()?))
 }
 
 fn writes(statement: &PlannedStmt) -> bool {
@@ -33,157 +30,119 @@ fn writes_anywhere(statement: &PlannedStmt) -> bool {
 }
 
 /// Whether a transaction goes on with the rows of a call: it is a block, or that of a function, or the statement writes.
-///
-/// # Safety
-/// A call that a statement makes, before `SPI_connect`.
+/// Before `SPI_connect`.
 pub(super) unsafe fn goes_on(call: FunctionCallInfo) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        transaction_goes_on() || statement(call).is_some_and(|(_, statement)| writes_anywhere(statement))
-    }
+    transaction_goes_on() || statement(call).is_some_and(|(_, statement)| writes_anywhere(statement))
 }
 
 /// The same, whatever the statement is.
-///
-/// # Safety
 /// Before `SPI_connect`.
 pub(super) unsafe fn transaction_goes_on() -> bool {
-    // SAFETY: as promised by the caller. There is no relation without a name, but without SPI that is another error.
-    unsafe {
-        raw::IsTransactionBlock()
-            || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
-    }
+    // There is no relation without a name, but without SPI that is another error.
+    raw::IsTransactionBlock() || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
 }
 
 /// Whether a statement stores the rows of a call, or works with them itself: all of them reach what it writes, by FROM and WITH. It can leave
 /// out some by a condition, but not by a LIMIT; and a subquery, as of EXISTS, may read a part of them. A temporary table stores them only until the
 /// transaction has done something with them.
-///
-/// # Safety
-/// A call that a statement makes; whether its [transaction goes on](transaction_goes_on).
 pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool {
-    // SAFETY: as promised by the caller; plans.
-    unsafe {
-        let Some((state, statement)) = statement(call) else { return false };
-        let call = (*(*call).flinfo).fn_expr;
-        // What a rule adds would read the next rows.
-        if writes_anywhere(statement) && !statement.canSetTag {
-            return false;
-        }
-        let stores = if writes(statement) {
-            goes_on || !is_temporary(statement.planTree, statement)
-        } else {
-            pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state, goes_on))
-        };
-        stores && gets(statement.planTree, call, statement)
-            || nodes(statement.subplans).iter().any(|&plan| {
-                !plan.is_null()
-                    && (*plan).type_ == NodeTag::T_ModifyTable
-                    && (goes_on || !is_temporary(plan.cast(), statement))
-                    && gets(plan.cast(), call, statement)
-            })
+    let Some((state, statement)) = statement(call) else { return false };
+    let call = (*(*call).flinfo).fn_expr;
+    // What a rule adds would read the next rows.
+    if writes_anywhere(statement) && !statement.canSetTag {
+        return false;
     }
+    let stores = if writes(statement) {
+        goes_on || !is_temporary(statement.planTree, statement)
+    } else {
+        pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state, goes_on))
+    };
+    stores && gets(statement.planTree, call, statement)
+        || nodes(statement.subplans).iter().any(|&plan| {
+            !plan.is_null()
+                && (*plan).type_ == NodeTag::T_ModifyTable
+                && (goes_on || !is_temporary(plan.cast(), statement))
+                && gets(plan.cast(), call, statement)
+        })
 }
 
 /// Whether a plan writes to a temporary table, which is gone with the session.
 unsafe fn is_temporary(plan: *mut Plan, statement: &PlannedStmt) -> bool {
-    // SAFETY: nodes of the types that their tags say, and the number of a table of the statement.
-    unsafe {
-        if (*plan).type_ != NodeTag::T_ModifyTable {
-            return false;
-        }
-        let number = (*plan.cast::<ModifyTable>()).nominalRelation as usize;
-        let target = nodes(statement.rtable).get(number.wrapping_sub(1));
-        target.is_some_and(|target| {
-            raw::get_rel_persistence((*target.cast::<RangeTblEntry>()).relid) == TEMPORARY
-        })
+    if (*plan).type_ != NodeTag::T_ModifyTable {
+        return false;
     }
+    let number = (*plan.cast::<ModifyTable>()).nominalRelation as usize;
+    let target = nodes(statement.rtable).get(number.wrapping_sub(1));
+    target
+        .is_some_and(|target| raw::get_rel_persistence((*target.cast::<RangeTblEntry>()).relid) == TEMPORARY)
 }
 
 /// Whether the rows of a SELECT go to a table, in a portal that runs.
 unsafe fn is_into(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
-    // SAFETY: as promised by the caller, and what the portal runs.
-    unsafe {
-        match portal.queryDesc.as_ref().filter(|query| ptr::eq(query.plannedstmt, state.es_plannedstmt)) {
-            None => {
-                makes_table(portal, state, goes_on) || portal.queryDesc.is_null() && is_part_of_work(portal)
-            }
-            Some(query) => match query.dest.as_ref().map(|dest| dest.mydest) {
-                // CREATE TABLE AS EXECUTE.
-                Some(CommandDest::DestIntoRel) => true,
-                // A loop or a cursor of a function.
-                Some(CommandDest::DestSPI) => false,
-                _ => is_part_of_work(portal),
-            },
-        }
+    match portal.queryDesc.as_ref().filter(|query| ptr::eq(query.plannedstmt, state.es_plannedstmt)) {
+        None => makes_table(portal, state, goes_on) || portal.queryDesc.is_null() && is_part_of_work(portal),
+        Some(query) => match query.dest.as_ref().map(|dest| dest.mydest) {
+            // CREATE TABLE AS EXECUTE.
+            Some(CommandDest::DestIntoRel) => true,
+            // A loop or a cursor of a function.
+            Some(CommandDest::DestSPI) => false,
+            _ => is_part_of_work(portal),
+        },
     }
 }
 
 /// Whether a portal runs CREATE TABLE AS or SELECT INTO with this query, and not with that of a function, which has another text.
 unsafe fn makes_table(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
-    // SAFETY: nodes of the types that their tags say.
-    unsafe {
-        ptr::eq(portal.sourceText, state.es_sourceText)
-            && nodes(portal.stmts).iter().any(|&statement| {
-                let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
-                !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
-                    let create = &*utility.cast::<CreateTableAsStmt>();
-                    create.objtype == ObjectType::OBJECT_TABLE
-                        && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
-                }
-            })
-    }
+    ptr::eq(portal.sourceText, state.es_sourceText)
+        && nodes(portal.stmts).iter().any(|&statement| {
+            let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
+            !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
+                let create = &*utility.cast::<CreateTableAsStmt>();
+                create.objtype == ObjectType::OBJECT_TABLE
+                    && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
+            }
+        })
 }
 
 /// Whether a portal is a part of a statement that writes: Citus executes a WITH in a portal of its own, within that of the client, and hides it,
 /// unlike those of loops and cursors of functions.
 unsafe fn is_part_of_work(portal: &PortalData) -> bool {
-    // SAFETY: the client's portal, which has no name, and its statements.
-    unsafe {
-        let Some(client) = raw::GetPortalByName(c"".as_ptr()).as_ref() else { return false };
-        !ptr::eq(client, portal)
-            && !portal.visible
-            && client.status == pg_sys::PortalStatus::PORTAL_ACTIVE
-            && nodes(client.stmts).iter().any(|&statement| writes_anywhere(&*statement.cast()))
-    }
+    let Some(client) = raw::GetPortalByName(c"".as_ptr()).as_ref() else { return false };
+    !ptr::eq(client, portal)
+        && !portal.visible
+        && client.status == pg_sys::PortalStatus::PORTAL_ACTIVE
+        && nodes(client.stmts).iter().any(|&statement| writes_anywhere(&*statement.cast()))
 }
 
 /// Whether a plan gets all rows of a call.
 unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt) -> bool {
-    // SAFETY: nodes of the types that their tags say.
-    unsafe {
-        let calls = match (*plan).type_ {
-            NodeTag::T_Limit => return false,
-            NodeTag::T_CteScan => {
-                let number = (*plan.cast::<CteScan>()).ctePlanId as usize - 1;
-                let table = nodes(statement.subplans).get(number);
-                return table.is_some_and(|&table| !table.is_null() && gets(table.cast(), call, statement));
-            }
-            NodeTag::T_FunctionScan => nodes((*plan.cast::<FunctionScan>()).functions)
-                .iter()
-                .any(|function| (*function.cast::<RangeTblFunction>()).funcexpr == call),
-            NodeTag::T_ProjectSet => nodes((*plan).targetlist)
-                .iter()
-                .any(|entry| (*entry.cast::<TargetEntry>()).expr.cast() == call),
-            _ => false,
-        };
-        calls || inputs(plan).any(|input| gets(input, call, statement))
-    }
+    let calls = match (*plan).type_ {
+        NodeTag::T_Limit => return false,
+        NodeTag::T_CteScan => {
+            let number = (*plan.cast::<CteScan>()).ctePlanId as usize - 1;
+            let table = nodes(statement.subplans).get(number);
+            return table.is_some_and(|&table| !table.is_null() && gets(table.cast(), call, statement));
+        }
+        NodeTag::T_FunctionScan => nodes((*plan.cast::<FunctionScan>()).functions)
+            .iter()
+            .any(|function| (*function.cast::<RangeTblFunction>()).funcexpr == call),
+        NodeTag::T_ProjectSet => {
+            nodes((*plan).targetlist).iter().any(|entry| (*entry.cast::<TargetEntry>()).expr.cast() == call)
+        }
+        _ => false,
+    };
+    calls || inputs(plan).any(|input| gets(input, call, statement))
 }
 
 /// The plans that a plan gets rows from.
 unsafe fn inputs(plan: *mut Plan) -> impl Iterator<Item = *mut Plan> {
-    // SAFETY: nodes of the types that their tags say.
-    let (list, one) = unsafe {
-        match (*plan).type_ {
-            NodeTag::T_Append => ((*plan.cast::<Append>()).appendplans, ptr::null_mut()),
-            NodeTag::T_MergeAppend => ((*plan.cast::<MergeAppend>()).mergeplans, ptr::null_mut()),
-            NodeTag::T_CustomScan => ((*plan.cast::<CustomScan>()).custom_plans, ptr::null_mut()),
-            NodeTag::T_SubqueryScan => (ptr::null_mut(), (*plan.cast::<SubqueryScan>()).subplan),
-            _ => (ptr::null_mut(), ptr::null_mut()),
-        }
+    let (list, one) = match (*plan).type_ {
+        NodeTag::T_Append => ((*plan.cast::<Append>()).appendplans, ptr::null_mut()),
+        NodeTag::T_MergeAppend => ((*plan.cast::<MergeAppend>()).mergeplans, ptr::null_mut()),
+        NodeTag::T_CustomScan => ((*plan.cast::<CustomScan>()).custom_plans, ptr::null_mut()),
+        NodeTag::T_SubqueryScan => (ptr::null_mut(), (*plan.cast::<SubqueryScan>()).subplan),
+        _ => (ptr::null_mut(), ptr::null_mut()),
     };
-    // SAFETY: a list of plans.
-    let (listed, others) = unsafe { (nodes(list), [one, (*plan).lefttree, (*plan).righttree]) };
+    let (listed, others) = (nodes(list), [one, (*plan).lefttree, (*plan).righttree]);
     listed.iter().map(|plan| plan.cast()).chain(others).filter(|plan: &*mut Plan| !plan.is_null())
 }

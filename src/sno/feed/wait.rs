@@ -52,47 +52,37 @@ functions! {
     sno_wait_read: wait_read;
 }
 
-/// # Safety
-/// A call of `sno_wait_feed`.
 unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
-    unsafe {
-        let [name, timeout, _, source] = optional(fcinfo);
-        let source = source.map(oid);
-        let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
+    let [name, timeout, _, source] = optional(fcinfo);
+    let source = source.map(oid);
+    let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
+    wait.end_transaction(fcinfo);
+    loop {
+        let Look { margin, is_of_scope, pause, .. } = look(name, source, wait.left(), None);
         wait.end_transaction(fcinfo);
-        loop {
-            let Look { margin, is_of_scope, pause, .. } = look(name, source, wait.left(), None);
-            wait.end_transaction(fcinfo);
-            if let Some(pause) = pause {
-                let left = wait.left();
-                if left.is_zero() {
-                    return guard(|| [false.into()].into_result(fcinfo));
-                }
-                // Another consumer can pass the row meanwhile.
-                wait.sleep(fcinfo, Duration::from_micros(pause).min(LONGEST_PAUSE).min(left));
-            } else if is_of_scope {
-                return wait.poll(fcinfo, SCOPE_PAUSES, |left| look(name, source, left, None).is_ready);
-            } else if let Some(is_ready) = wait.watch(fcinfo, name, source, margin) {
-                return guard(|| [is_ready.into()].into_result(fcinfo));
+        if let Some(pause) = pause {
+            let left = wait.left();
+            if left.is_zero() {
+                return guard(|| [false.into()].into_result(fcinfo));
             }
+            // Another consumer can pass the row meanwhile.
+            wait.sleep(fcinfo, Duration::from_micros(pause).min(LONGEST_PAUSE).min(left));
+        } else if is_of_scope {
+            return wait.poll(fcinfo, SCOPE_PAUSES, |left| look(name, source, left, None).is_ready);
+        } else if let Some(is_ready) = wait.watch(fcinfo, name, source, margin) {
+            return guard(|| [is_ready.into()].into_result(fcinfo));
         }
     }
 }
 
-/// # Safety
-/// A call of `sno_wait_read`.
 unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
-    unsafe {
-        let [name, id, timeout, _, source] = optional(fcinfo);
-        let source = source.map(oid);
-        let timeout = timeout.filter(|_| id.is_some());
-        let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
-        let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
-        wait.end_transaction(fcinfo);
-        wait.poll(fcinfo, READ_PAUSES, |_| has_read(name, source, id))
-    }
+    let [name, id, timeout, _, source] = optional(fcinfo);
+    let source = source.map(oid);
+    let timeout = timeout.filter(|_| id.is_some());
+    let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
+    let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
+    wait.end_transaction(fcinfo);
+    wait.poll(fcinfo, READ_PAUSES, |_| has_read(name, source, id))
 }
 
 /// A call that waits.
@@ -131,8 +121,7 @@ impl Wait {
     /// Ends the transaction of a procedure that is called outside of transaction blocks and functions, and begins another one, without a
     /// snapshot.
     unsafe fn end_transaction(&mut self, fcinfo: FunctionCallInfo) {
-        // SAFETY: a call of a procedure; no frame has anything to drop.
-        unsafe { guard(|| end_transaction(fcinfo)) };
+        guard(|| end_transaction(fcinfo));
         self.began = monotonic();
     }
 
@@ -146,26 +135,23 @@ impl Wait {
     ) -> Option<bool> {
         let mut watch = Watch::new(margin.div_ceil(Tick::MICROS));
         loop {
-            // SAFETY: as above.
-            unsafe {
-                let pause = match guard(|| step(&mut watch)) {
-                    Step::Sleep(pause) => pause,
-                    Step::Look(from, below) => {
-                        let began = monotonic();
-                        let look = look(name, source, self.left(), Some([first_id(from), first_id(below)]));
-                        self.end_transaction(fcinfo);
-                        if look.is_ready || look.pause.is_some() {
-                            return look.is_ready.then_some(true);
-                        }
-                        watch.pause().max(monotonic().saturating_sub(began))
+            let pause = match guard(|| step(&mut watch)) {
+                Step::Sleep(pause) => pause,
+                Step::Look(from, below) => {
+                    let began = monotonic();
+                    let look = look(name, source, self.left(), Some([first_id(from), first_id(below)]));
+                    self.end_transaction(fcinfo);
+                    if look.is_ready || look.pause.is_some() {
+                        return look.is_ready.then_some(true);
                     }
-                };
-                let left = self.left();
-                if left.is_zero() {
-                    return Some(false);
+                    watch.pause().max(monotonic().saturating_sub(began))
                 }
-                self.sleep(fcinfo, pause.min(left));
+            };
+            let left = self.left();
+            if left.is_zero() {
+                return Some(false);
             }
+            self.sleep(fcinfo, pause.min(left));
         }
     }
 
@@ -180,30 +166,23 @@ impl Wait {
         let mut pause = first;
         loop {
             let is_so = is_so(self.left());
-            // SAFETY: as above.
-            unsafe { self.end_transaction(fcinfo) };
+            self.end_transaction(fcinfo);
             let left = self.left();
-            // SAFETY: as above.
-            unsafe {
-                if is_so || left.is_zero() {
-                    return guard(|| [is_so.into()].into_result(fcinfo));
-                }
-                self.sleep(fcinfo, pause.min(left));
+            if is_so || left.is_zero() {
+                return guard(|| [is_so.into()].into_result(fcinfo));
             }
+            self.sleep(fcinfo, pause.min(left));
             pause = (pause * 2).min(longest);
         }
     }
 
     /// Sleeps. Ends the transaction before, if it would get too old meanwhile.
     unsafe fn sleep(&mut self, fcinfo: FunctionCallInfo, pause: Duration) {
-        // SAFETY: as above.
-        unsafe {
-            let pause = pause.min(self.longest).max(Duration::from_millis(1));
-            if monotonic() + pause > self.began.saturating_add(self.longest) {
-                self.end_transaction(fcinfo);
-            }
-            raw_nap(self.event, pause.as_micros().div_ceil(1000) as u64);
+        let pause = pause.min(self.longest).max(Duration::from_millis(1));
+        if monotonic() + pause > self.began.saturating_add(self.longest) {
+            self.end_transaction(fcinfo);
         }
+        raw_nap(self.event, pause.as_micros().div_ceil(1000) as u64);
     }
 }
 

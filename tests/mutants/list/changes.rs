@@ -47,7 +47,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/log.rs", &[
         ("an update logs the new key alone", &[CHANGES],
-            "                logged.log(data.tg_relation, row);\n                if !logged", "                if !logged"),
+            "            logged.log(data.tg_relation, row);\n            if !logged", "            if !logged"),
         ("an update logs the old key alone", &[CHANGES],
             "if !logged.is_same(data.tg_relation, row, new_row) {", "if false {"),
         ("a trigger of one's own takes rows away", &[TRACKED],
@@ -61,7 +61,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a partition has the columns of its table by their numbers", &[CHANGES],
             "let column = raw::SPI_fnumber(of_table, name);", "let column = c_int::from(key.get(number as usize - 1).copied().unwrap_or(0));"),
         ("rules and views lead elsewhere than to the log", &[CHANGES],
-            "if is_of_log {\n                    spi", "if true {\n                    spi"),
+            "if is_of_log {\n                spi", "if true {\n                spi"),
         ("a row of another type is logged", &[CHANGES],
             "if raw::SPI_gettypeid(of_log, number + 1) != type_ {", "if false {"),
     ]),
