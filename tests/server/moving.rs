@@ -665,6 +665,9 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
       CREATE TABLE c_1 PARTITION OF c DEFAULT; ALTER TABLE c_1 ALTER x SET DEFAULT 7", &[], "default of a reference c_1.x"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a); ALTER TABLE c DISABLE TRIGGER ALL", &[],
      "foreign key c_x_fkey of public.c: has triggers that are disabled"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a); DO $$ BEGIN EXECUTE (SELECT
+      format('ALTER TABLE c ENABLE ALWAYS TRIGGER %I', tgname) FROM pg_trigger WHERE tgrelid = 'c'::regclass LIMIT 1); END $$", &[],
+     "foreign key c_x_fkey of public.c: has triggers that are disabled or fire always"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION sno_new() RETURNS sno LANGUAGE sql AS $$ SELECT public.sno_new(0) $$", &[],
      "second function public.sno_new()"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a) PARTITION BY HASH (x)", &[],
