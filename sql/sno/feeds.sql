@@ -22,7 +22,7 @@ CREATE TABLE sno_internal.feed_positions (
     owner name NOT NULL DEFAULT current_user,
     source_name text,
     key name NOT NULL,
-    margin interval,
+    margin interval NOT NULL,
     position sno,
     moved sno_internal.feed_time NOT NULL DEFAULT clock_timestamp(),
     -- Up to here a peek returns its rows one by one, since one of them has failed.
@@ -122,7 +122,7 @@ BEGIN
             NEW.source_name := NULL;
         END IF;
         -- New rows would have IDs before a position in the future, and be missed.
-        IF NEW.margin IS NOT NULL AND NEW.position > sno_internal.sno_last(clock_timestamp(), true) THEN
+        IF NEW.position > sno_internal.sno_last(clock_timestamp(), true) THEN
             RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', NEW.feed, NEW.owner,
                 NEW.position
                 USING DETAIL = 'It goes on with the rows from now on: those that it had read come again.';
@@ -169,9 +169,8 @@ END;
 COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
 -- Which kind of horizon counts for the rows of a source, asked at each call: "o" for this server's own; "s" for that of
--- all servers of a scope; "g" for one that must be given, since other servers commit its rows. For rows of a foreign
--- table there is none.
-CREATE FUNCTION sno_internal.horizon_kind(source regclass, key name, margin interval) RETURNS "char"
+-- all servers of a scope. For rows that come from elsewhere otherwise there is none.
+CREATE FUNCTION sno_internal.horizon_kind(source regclass, key name) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -187,19 +186,18 @@ BEGIN
         SELECT * INTO other FROM sno_internal.base_relations(source) b
         WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
             AND NOT sno_internal.is_logged(b.relation, source, key)
-        ORDER BY b.kind = 'distributed', b.kind = 'subscribed', b.kind LIMIT 1;
-        IF other.kind IN ('foreign', 'materialized') THEN
+        ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
+        IF other.kind = 'distributed' THEN
+            kind := 's';
+        ELSIF other.kind IS NOT NULL THEN
             RAISE EXCEPTION 'cannot read a feed of % rows: "%"', other.kind, other.relation
-                USING ERRCODE = 'wrong_object_type',
-                DETAIL = 'Such rows can come below the horizon of this server.';
-        ELSIF other.kind = 'distributed' AND margin IS NULL THEN
-            RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation
-                USING ERRCODE = 'wrong_object_type',
-                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.',
-                HINT =
-    'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
+                USING ERRCODE = CASE other.kind WHEN 'subscribed' THEN 'object_not_in_prerequisite_state'
+                    ELSE 'wrong_object_type' END,
+                DETAIL = 'Such rows can come below the horizon of this server.',
+                HINT = 'Create and read a feed of the table in which they are generated, on its server'
+                    || CASE other.kind WHEN 'subscribed' THEN ', or have sno_track_changes() log them here.'
+                    ELSE '.' END;
         END IF;
-        kind := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
     IF is_view THEN
         PERFORM sno_internal.check_origin(source, key);
@@ -207,7 +205,7 @@ BEGIN
     RETURN kind;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name, interval)
+COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name)
     IS 'internal: which kind of horizon counts for the rows of a table or view';
 
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
@@ -224,7 +222,7 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF sno_internal.horizon_kind(source, key, margin) = 's' THEN
+    IF sno_internal.horizon_kind(source, key) = 's' THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- The position has to be below the horizons of all servers that `servers` names.
@@ -278,8 +276,9 @@ DECLARE
     keys name[] := sno_internal.possible_keys(source, key);
     bad record;
 BEGIN
-    IF num_nulls(feed, source, since) > 0 THEN
-        RAISE EXCEPTION 'name, source and start of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
+    IF num_nulls(feed, source, since, margin) > 0 THEN
+        RAISE EXCEPTION 'name, source, start and margin of a feed must not be null'
+            USING ERRCODE = 'null_value_not_allowed';
     ELSIF octet_length(feed) > 255 THEN
         RAISE EXCEPTION 'name of a feed is too long' USING ERRCODE = 'name_too_long',
             DETAIL = 'It can have 255 bytes.';
@@ -294,18 +293,16 @@ BEGIN
     END IF;
     SELECT * INTO bad FROM sno_internal.base_relations(source) b
     WHERE b.kind IS NOT NULL AND CASE b.kind
-        WHEN 'subscribed' THEN margin IS NOT NULL AND NOT sno_internal.is_logged(b.relation, source, keys[1])
-        WHEN 'distributed' THEN margin IS NULL
+        WHEN 'subscribed' THEN NOT sno_internal.is_logged(b.relation, source, keys[1])
+        WHEN 'distributed' THEN false
         ELSE true END LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation
             USING ERRCODE = 'wrong_object_type',
             DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
-                WHEN 'distributed' THEN 'Their horizon is that of all nodes, which the feed asks itself.'
                 ELSE 'Such rows can come below the horizon of this server.' END,
             HINT = CASE bad.kind WHEN 'subscribed'
-                THEN 'Use margin => NULL, and give the horizons of the servers of these rows to sno_feed().'
-                WHEN 'distributed' THEN 'Give it a margin.'
+                THEN 'Create it on the server of these rows, or have sno_track_changes() log them here.'
                 WHEN 'foreign' THEN 'Create the feed on the server of the table.'
                 WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.'
                 ELSE 'Use an ordinary table.' END;

@@ -58,8 +58,7 @@ BEGIN
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.';
     END IF;
     SELECT * INTO present FROM sno_internal.sno_lower_horizons();
-    FOR f IN SELECT * FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL
-        ORDER BY p.owner, p.feed FOR UPDATE LOOP
+    FOR f IN SELECT * FROM sno_internal.feed_positions p ORDER BY p.owner, p.feed FOR UPDATE LOOP
         feed := f.feed;
         owner := f.owner;
         read_up_to := f.position;

@@ -4,17 +4,17 @@
 
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and with them all that their
 -- transactions and earlier consumers wrote. With the caller's search_path, which functions in a view may need.
-CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL)
+CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
     RETURNS SETOF anyelement
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno)
+COMMENT ON FUNCTION sno_feed(text, anyelement, integer)
     IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';
 
 -- Returns the same rows, and leaves the feed where it is.
-CREATE FUNCTION sno_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL)
+CREATE FUNCTION sno_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
     RETURNS SETOF anyelement
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 1000;
-COMMENT ON FUNCTION sno_peek_feed(text, anyelement, integer, sno) IS
+COMMENT ON FUNCTION sno_peek_feed(text, anyelement, integer) IS
     'the next rows of a feed, in the order of their IDs, until sno_advance_feed() says that they are done';
 CREATE FUNCTION sno_advance_feed(feed text, upto sno, source regclass DEFAULT NULL) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;

@@ -48,7 +48,6 @@ HINT:  Have the owner of the table call public.sno_refuse_old_keys({call})."
         ("postgres", "'again', 'own'", String::new()),
         ("bob", "'bob', 'own'", String::new()),
         ("postgres", "'declined', 'declined', refuse_old_keys => false", String::new()),
-        ("postgres", "'given', 'declined', margin => NULL", String::new()),
         ("postgres", "'quoted', '\"No \"\"key\"'", created("public.\"No \"\"key\"")),
         ("postgres", "'two', 'two'", created("public.two")),
         ("postgres", "'shown', 'shown'", created("public.two")),

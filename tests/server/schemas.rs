@@ -213,12 +213,12 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "SELECT trap.sno_create_feed('twice'::text, 'public.twice'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval, true::boolean)",
         "INSERT INTO public.log (n) SELECT generate_series(1::integer, 3::integer)",
         "CALL trap.sno_wait_feed('log'::text, '5 s'::interval, NULL::boolean, 'public.log'::regclass)",
-        "CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno); DROP TABLE read",
-        "BEGIN; SELECT n FROM trap.sno_peek_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno);
+        "CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 1::integer); DROP TABLE read",
+        "BEGIN; SELECT n FROM trap.sno_peek_feed('log'::text, NULL::public.log, 1::integer);
          SELECT trap.sno_advance_feed('log'::text, '2222222222222223'::trap.sno, 'public.log'::regclass); COMMIT",
         "SELECT trap.sno_fail_feed('log'::text, (SELECT pg_catalog.min(id) FROM public.log), 'error'::text, NULL::trap.sno, '0'::interval, 'public.log'::regclass)",
         "CALL trap.sno_wait_feed('twice'::text, '5 s'::interval, NULL::boolean, NULL::regclass)",
-        "BEGIN; CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer, NULL::trap.sno); DROP TABLE read;
+        "BEGIN; CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer); DROP TABLE read;
          SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, '2222222222222222'::trap.sno, NULL::regclass); COMMIT",
         "CALL trap.sno_wait_read('log'::text, '2222222222222222'::trap.sno, '1 s'::interval, NULL::boolean, 'public.log'::regclass)",
         "CALL trap.sno_wait_read('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, '10 ms'::interval, NULL::boolean, NULL::regclass)",
@@ -239,10 +239,10 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "INSERT INTO public.items VALUES ('a'::varchar, 1::integer); UPDATE public.items SET n = 2::integer; TRUNCATE public.items",
         "SELECT trap.sno_create_feed('changes'::text, 'public.items_changes'::regclass, '-infinity'::timestamptz, 'changed'::name, '0'::interval, false::boolean)",
         "SELECT pg_catalog.pg_sleep(0.02)",
-        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
+        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer); DROP TABLE read",
         "UPDATE sno_internal.feed_positions SET moved = '2026-01-01Z' WHERE feed OPERATOR(pg_catalog.=) 'changes'",
         "INSERT INTO public.items VALUES ('b'::varchar, 1::integer); SELECT pg_catalog.pg_sleep(0.02)",
-        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
+        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer); DROP TABLE read",
         "SELECT trap.sno_forget_changes('public.items'::regclass)",
         "SELECT trap.sno_readers('public.items_log'::regclass)",
         "SELECT trap.sno_drop_feed('changes'::text, 'postgres'::name)",

@@ -164,32 +164,6 @@ impl Feed {
             .hint("Use the IDs of the first and the last row that the work was for.")
     }
 
-    /// Of a wait for rows of other servers.
-    pub(super) fn no_wait(self) -> Error {
-        Error::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("cannot wait for feed \"{}\", whose horizons are given", shown(self.name)),
-        )
-        .detail("It has rows of other servers.")
-        .hint("Ask these servers for horizons, and call sno_feed() with them.")
-    }
-
-    pub(super) fn no_horizon(self) -> Error {
-        Error::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("horizon must be given for feed \"{}\"", shown(self.name)),
-        )
-        .detail("It has rows of other servers.")
-    }
-
-    pub(super) fn given_horizon(self) -> Error {
-        Error::new(
-            SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("horizon cannot be given for feed \"{}\"", shown(self.name)),
-        )
-        .detail("The feed has a margin, and so the horizon of this server.")
-    }
-
     /// Of a key that has another name by now, or is gone; another column may have its name.
     pub(super) fn other_key(self) -> Error {
         // SAFETY: a name.
@@ -212,18 +186,13 @@ impl Feed {
             .hint("Call sno_seek_feed() with a time before such rows: what was read since then comes again.")
     }
 
-    pub(super) fn no_progress(self, position: Sno, horizon: Sno, given: Option<Sno>) -> Error {
+    pub(super) fn no_progress(self, position: Sno, horizon: Sno) -> Error {
         let message = format!(
             "feed \"{}\" was read up to \"{position}\", which is not before the horizon \"{horizon}\"",
             shown(self.name)
         );
         Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .detail("Rows that were not read can come before this position.")
-            .hint(match given {
-                Some(_) => "Ask the server of the rows for its horizon again.",
-                None => {
-                    "Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again."
-                }
-            })
+            .hint("Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.")
     }
 }

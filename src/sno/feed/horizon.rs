@@ -19,7 +19,7 @@ use crate::{
             ledger::{Feed, text},
             query::{Sees, query},
         },
-        horizon::reader::{self, first_id, goes_on_after},
+        horizon::reader::{self, goes_on_after},
     },
 };
 
@@ -37,7 +37,7 @@ struct RecentHorizon {
     at: Duration,
     horizon: Sno,
     /// The margin and the servers that it is for, and what [`lowered`](reader::lowered) had returned before.
-    margin: Option<i64>,
+    margin: i64,
     servers: String,
     lowered: u64,
 }
@@ -59,9 +59,9 @@ pub(super) enum Horizon {
 }
 
 impl Feed {
-    pub(super) fn margin(self) -> Option<Interval> {
+    pub(super) fn margin(self) -> Interval {
         // SAFETY: an interval.
-        self.margin.map(|margin| unsafe { Interval::from_datum(margin) })
+        unsafe { Interval::from_datum(self.margin) }
     }
 
     /// The first ID that was not read. There is one, since a position is below a horizon.
@@ -76,31 +76,24 @@ impl Feed {
 
     /// Which kind of horizon counts.
     pub(super) unsafe fn horizon_kind(self) -> HorizonKind {
-        horizon_kind(self.source, self.key, self.margin)
+        horizon_kind(self.source, self.key)
     }
 
-    /// The horizon: that of this server or of all nodes, or the one that is given where that of others counts. It is later than the
-    /// snapshot by which the feed was found, and after its position, unless the feed has to go back.
+    /// The horizon: that of this server or of all nodes. It is later than the snapshot by which the feed was found, and after its position,
+    /// unless the feed has to go back.
     ///
     /// With it comes what the transactions below it have changed in catalogs, as they hold it until they have sent that. Otherwise a
     /// query whose locks this transaction has already would not notice a partition that was attached, nor another function below
     /// a view.
-    pub(super) unsafe fn horizon(self, kind: HorizonKind, given: Option<Sno>) -> Horizon {
-        let of_scope = (kind == HorizonKind::Scope && given.is_none()).then(|| self.horizon_of_scope());
+    pub(super) unsafe fn horizon(self, kind: HorizonKind) -> Horizon {
+        let of_scope = (kind == HorizonKind::Scope).then(|| self.horizon_of_scope());
         let horizon = guard(|| {
             if let Some(last) = self.goes_back()? {
                 return Ok(Horizon::GoesBack(last));
             }
-            let horizon = match (kind, self.margin(), given) {
-                (HorizonKind::Own, Some(margin), None) => reader::horizon(margin)?,
-                (HorizonKind::Own | HorizonKind::Scope, _, _) => {
-                    of_scope.ok_or_else(|| self.given_horizon())?
-                }
-                (_, _, Some(given)) => given,
-                (_, _, None) => return Err(self.no_horizon()),
-            };
+            let horizon = of_scope.map_or_else(|| reader::horizon(self.margin()), Ok)?;
             match self.position() {
-                Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
+                Some(position) if position >= horizon => Err(self.no_progress(position, horizon)),
                 _ => Ok(Horizon::UpTo(horizon)),
             }
         });
@@ -108,20 +101,15 @@ impl Feed {
         horizon
     }
 
-    /// Whether no row comes up to an ID any more. True if the horizon is given in each call, since only the callers know it.
+    /// Whether no row comes up to an ID any more.
     pub(super) unsafe fn has_all_up_to(self, id: Sno) -> bool {
-        let kind = self.horizon_kind();
-        kind == HorizonKind::Given
-            || matches!(self.horizon(kind, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
+        matches!(self.horizon(self.horizon_kind()), Horizon::UpTo(horizon) if id < horizon)
     }
 
     /// The ID after which the feed has to go on, if its position was ahead of the clock and the horizons were lowered since then, however
     /// long ago. Inside the guard.
     pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
-        match (self.margin, self.position()) {
-            (Some(_), Some(position)) => goes_on_after(position, self.lowered),
-            _ => Ok(None),
-        }
+        self.position().map_or(Ok(None), |position| goes_on_after(position, self.lowered))
     }
 
     /// The horizon of a scope, or the least that there can be while that is not known. The position is below the horizons of the servers that
@@ -131,7 +119,7 @@ impl Feed {
             return horizon;
         }
         let known = (pg_sys::TEXTOID, self.servers);
-        let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
+        let params = [(pg_sys::INTERVALOID, Some(self.margin)), (self.id_type, self.position), known];
         let row = query(HORIZON_OF_SCOPE, params, Sees::Now).row(0);
         let least = row.value(2).map_or(Sno::MIN, |least| Sno::from_datum(least));
         let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
@@ -165,7 +153,7 @@ impl RecentHorizon {
     fn new(feed: Feed, servers: Datum, horizon: Sno) -> Self {
         // SAFETY: a text.
         let servers = unsafe { text(pg_sys::text_to_cstring(servers.cast_mut_ptr())) };
-        let margin = feed.margin().map(Interval::micros);
+        let margin = feed.margin().micros();
         Self { at: monotonic(), horizon, margin, servers, lowered: feed.lowered_now }
     }
 

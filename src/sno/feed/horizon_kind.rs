@@ -20,8 +20,6 @@ pub(super) enum HorizonKind {
     Own,
     /// That of all servers of a [scope](super::scope).
     Scope,
-    /// One that is given in the call: it has rows of other servers, or no margin.
-    Given,
 }
 
 /// The sources for which this server's horizon counts, each with its key, and with the number of [`changes`] in catalogs at which that was
@@ -30,27 +28,22 @@ pub(super) enum HorizonKind {
 static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };
 
-/// Asks `sno_internal.horizon_kind()`, which decides it. It is asked at each call, but not while nothing has changed since it said
+/// Asks `sno_internal.horizon_kind()`, which decides it, and refuses rows that come from elsewhere. It is asked at each call, but not while nothing has changed since it said
 /// that this server's horizon counts.
-/// The key is a `name`, and the margin an interval.
-pub(super) unsafe fn horizon_kind(source: Oid, key: Datum, margin: Option<Datum>) -> HorizonKind {
+/// The key is a `name`.
+pub(super) unsafe fn horizon_kind(source: Oid, key: Datum) -> HorizonKind {
     let name = *key.cast_mut_ptr::<NameData>();
     let known = &OWN[source.to_u32() as usize % OWN.len()];
     let changes = changes();
     let (of, with, at) = known.get();
     if !(changes == Some(at) && of == source && with.data == name.data) {
         // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
-        let params = [
-            (pg_sys::REGCLASSOID, Some(source.into())),
-            (pg_sys::NAMEOID, Some(key)),
-            (pg_sys::INTERVALOID, margin),
-        ];
-        let kind = query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, Sees::Now).row(0).value(1);
-        match kind.map(|kind| kind.value() as u8) {
-            Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
-            Some(b's') => return HorizonKind::Scope,
-            _ => return HorizonKind::Given,
+        let params = [(pg_sys::REGCLASSOID, Some(source.into())), (pg_sys::NAMEOID, Some(key))];
+        let kind = query(c"SELECT sno_internal.horizon_kind($1, $2)", params, Sees::Now).row(0).value(1);
+        if kind.is_some_and(|kind| kind.value() as u8 == b's') {
+            return HorizonKind::Scope;
         }
+        known.set((source, name, changes.unwrap_or(0)));
     }
-    if margin.is_some() { HorizonKind::Own } else { HorizonKind::Given }
+    HorizonKind::Own
 }

@@ -72,7 +72,7 @@ pub(super) struct Feed {
     pub(super) key: Datum,
     /// The number of the key's column, if the source has it.
     pub(super) key_number: Option<i16>,
-    pub(super) margin: Option<Datum>,
+    pub(super) margin: Datum,
     pub(super) position: Option<Datum>,
     /// The type of IDs.
     pub(super) id_type: Oid,
@@ -132,7 +132,7 @@ impl Feed {
             source: row.value(1).or_else(by_name).map_or(Oid::INVALID, oid),
             source_name,
             key: value(5),
-            margin: row.value(6),
+            margin: value(6),
             position: row.value(7),
             id_type: row.type_of(7),
             moved: value(8),

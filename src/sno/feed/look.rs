@@ -62,10 +62,7 @@ pub(super) unsafe fn look(
     let kind = feed.horizon_kind();
     let is_of_scope = kind == HorizonKind::Scope;
     let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
-    let margin = match feed.margin() {
-        Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
-        _ => guard(|| Err(feed.no_wait())),
-    };
+    let margin = feed.margin().micros().max(0) as u64;
     let pause = pause(feed);
     let is_ready = match between {
         _ if pause.is_some() => Some(false),
@@ -88,8 +85,8 @@ unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sn
         return Some(true);
     }
     let stores = feed.is_stale() && can_store();
-    if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
-        (from, below) = (Sno::MIN, first_id(horizon.tick()));
+    if stores && let Horizon::UpTo(horizon) = feed.horizon(kind) {
+        (from, below) = (Sno::MIN, horizon);
     }
     let source = feed.source();
     let mut first = HasRow::new(feed);
@@ -131,13 +128,13 @@ unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> Option<bo
         let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
         let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
         let first = first(feed.source(), recent);
-        return Some(first.is_some_and(|first| match feed.horizon(kind, None) {
+        return Some(first.is_some_and(|first| match feed.horizon(kind) {
             Horizon::UpTo(horizon) => first < horizon,
             Horizon::GoesBack(_) => true,
         }));
     }
-    let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return Some(true) };
-    let (source, horizon) = (feed.source(), first_id(horizon.tick()));
+    let Horizon::UpTo(horizon) = feed.horizon(kind) else { return Some(true) };
+    let source = feed.source();
     found(feed, source, kind, first(source, horizon).is_some(), horizon.predecessor())
 }
 

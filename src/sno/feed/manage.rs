@@ -110,8 +110,8 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             return leave(known);
         }
     }
-    // Rows of other servers have come with their keys. Before the position, since the triggers wait for who writes the table.
-    if is_true(refuse_old_keys) && margin.1.is_some() {
+    // Before the position, since the triggers wait for who writes the table.
+    if is_true(refuse_old_keys) {
         query(GUARD, [source, of_table, column], Sees::Now);
     }
     query(TELL, [name, source, key, since], Sees::Now);
@@ -170,7 +170,7 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     let source = (pg_sys::REGCLASSOID, source);
     let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
     let key = (pg_sys::NAMEOID, Some(feed.key));
-    let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
+    let (margin, since) = ((pg_sys::INTERVALOID, Some(feed.margin)), (pg_sys::TIMESTAMPTZOID, since));
     let lowered = present();
     let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
     raw_point(c"feed is sought");

@@ -14,27 +14,24 @@ use crate::{
         raw, spi,
         wait::raw_point,
     },
-    sno::{
-        feed::{
-            catalogs::analyze_again_on_change,
-            failures::Failure,
-            horizon::{Horizon, can_store},
-            horizon_kind::HorizonKind,
-            ledger::{Feed, null_argument, oid},
-            log,
-            lookup::Meaning,
-            query::{Sees, query},
-            reads::read_before,
-            rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
-            source::Source,
-            statement::{goes_on, stores_rows, transaction_goes_on},
-        },
-        horizon::reader::first_id,
+    sno::feed::{
+        catalogs::analyze_again_on_change,
+        failures::Failure,
+        horizon::{Horizon, can_store},
+        horizon_kind::HorizonKind,
+        ledger::{Feed, null_argument, oid},
+        log,
+        lookup::Meaning,
+        query::{Sees, query},
+        reads::read_before,
+        rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
+        source::Source,
+        statement::{goes_on, stores_rows, transaction_goes_on},
     },
 };
 
 functions! {
-    /// `sno_feed(feed text, row_type anyelement, batch_size integer, horizon sno) → setof anyelement`: the next rows of a feed.
+    /// `sno_feed(feed text, row_type anyelement, batch_size integer) → setof anyelement`: the next rows of a feed.
     sno_feed: feed;
     /// `sno_peek_feed(…)`, with the same arguments: the same rows, of a feed that stays where it is.
     sno_peek_feed: peek;
@@ -62,7 +59,7 @@ unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
 }
 
 unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
-    let [name, _, batch_size, given_horizon] = optional(fcinfo);
+    let [name, _, batch_size] = optional(fcinfo);
     let batch_size = guard(|| check_call(fcinfo, batch_size, effect));
     // No rows, as long as there is no tuplestore.
     let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
@@ -93,21 +90,19 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
     raw_point(c"feed found");
     let kind = feed.horizon_kind();
-    if kind == HorizonKind::Scope && given_horizon.is_none() && !feed.is_stale() && !has_rows(feed) {
+    if kind == HorizonKind::Scope && !feed.is_stale() && !has_rows(feed) {
         if effect != Effect::Move {
             feed.remember(None);
         }
         spi::finish();
         return Datum::null();
     }
-    let horizon = feed.horizon(kind, given_horizon.map(|horizon| Sno::from_datum(horizon)));
+    let horizon = feed.horizon(kind);
     raw_point(c"horizon known");
     let mut batch = Batch::new(fcinfo, feed, batch_size);
     match horizon {
         Horizon::UpTo(horizon) => {
             let source = feed.source();
-            // A given horizon can be within a tick; the rows of a tick are read together.
-            let horizon = first_id(horizon.tick());
             if !read_batch(feed, source, kind, horizon, &mut batch, effect) {
                 batch.clear();
             }

@@ -43,8 +43,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "ORDER BY p.owner, p.feed FOR UPDATE LOOP", "ORDER BY p.owner, p.feed LOOP"),
         ("feeds of one name go back together when horizons are lowered", &[FAST_CLOCK],
             "WHERE p.feed = f.feed AND p.owner = f.owner;", "WHERE p.feed = f.feed;"),
-        ("feeds whose horizons are given go back when horizons are lowered", &[FAST_CLOCK],
-            "sno_internal.feed_positions p WHERE p.margin IS NOT NULL\n", "sno_internal.feed_positions p\n"),
         ("horizons can be lowered in SERIALIZABLE", &[FAST_CLOCK],
             "current_setting('transaction_isolation') <> 'read committed'", "current_setting('transaction_isolation') = 'repeatable read'"),
     ]),

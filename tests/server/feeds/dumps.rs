@@ -274,10 +274,7 @@ fn restored_by_a_clock_that_is_behind() {
     let server = Server::builder().faketime(true).start();
     let mut client = server.connect();
     client.run(SETUP);
-    client.run(
-        "SELECT sno_create_feed('given', 'items', margin => NULL); INSERT INTO items (n) VALUES (1);
-         INSERT INTO items VALUES (sno_new(1) , 2)",
-    );
+    client.run("INSERT INTO items (n) VALUES (1); INSERT INTO items VALUES (sno_new(1) , 2)");
     assert_eq!(read(&mut client), "1 2");
     // As a server whose clock is a minute ahead would have it: longer than a restore takes on any machine.
     client.run(
@@ -286,8 +283,7 @@ fn restored_by_a_clock_that_is_behind() {
     let told = to_target(&server);
     assert!(
         told.contains("WARNING:  feed \"feed\" of role \"postgres\" was read up to \"")
-            && told.contains("which is ahead of the clock")
-            && !told.contains("\"given\""),
+            && told.contains("which is ahead of the clock"),
         "{told}"
     );
     let mut target = server.connect_to("target");

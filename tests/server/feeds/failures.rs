@@ -277,27 +277,6 @@ fn one_of_several_roles() {
     }
 }
 
-/// It is no reason to read further than the horizon that is given.
-#[test]
-fn a_row_beyond_a_given_horizon() {
-    let server = server();
-    let mut client = server.connect();
-    for n in 1..=4 {
-        client.run(&format!("{INSERT} ({n})"));
-        next_tick();
-    }
-    client.run("SELECT sno_create_feed('given', 'items', margin => NULL)");
-    client.run("SELECT sno_fail_feed('given', id, pause => '0') FROM items WHERE n = 4");
-    let peek = |n| {
-        format!(
-            "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('given', NULL::items, 10, (SELECT id FROM items WHERE n = {n}))"
-        )
-    };
-    assert_eq!(text(&mut client, &peek(2)), "1");
-    client.run("SELECT sno_advance_feed('given', id) FROM items WHERE n = 1");
-    assert_eq!([2, 3].map(|n| text(&mut client, &peek(n))), ["", "2"]);
-}
-
 /// Who may not use the feed sees that it fails, and not what the error says.
 #[test]
 fn errors_are_for_who_may_use_the_feed() {

@@ -97,6 +97,27 @@ fn while_a_consumer_works() {
     assert_eq!(text(&mut client, READ), "");
 }
 
+/// A row has failed that is of the future after the correction: no reason to read beyond the horizon.
+#[test]
+fn after_a_failure() {
+    let server = Server::builder().faketime(true).start();
+    let (mut client, mut writer) = (server.connect(), server.connect());
+    client.run(SETUP);
+    server.advance_clock(FAST);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    client.run("SELECT sno_fail_feed('feed', id) FROM items");
+    server.advance_clock(-FAST);
+    client.run("SELECT sno_lower_horizon()");
+    writer.run(&format!("BEGIN; {INSERT} (2)"));
+    client.run(&format!("{INSERT} (3)"));
+    server.advance_clock(0.01);
+    let peek = "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('feed', NULL::items)";
+    assert_eq!(text(&mut client, peek), "");
+    writer.run("COMMIT");
+    assert_eq!(text(&mut client, peek), "2");
+}
+
 /// A feed that has read the rows 0 and 1, which a fast clock has generated, before the horizons were lowered in another database, and row 2.
 fn read_by_a_fast_clock() -> (Server, Client) {
     let server = Server::builder().faketime(true).start();

@@ -376,7 +376,7 @@ fn feeds_that_are_there() {
     let second = "SELECT sno_create_feed('more', 'other')";
     assert_eq!(crate::meanwhile(&server, || code(&mut client, second), || first.run("COMMIT")), "42710");
     // A restore can still bring what it has not found yet.
-    client.run("INSERT INTO sno_internal.feed_positions (feed, source_name, key) VALUES ('later', 'public.later', 'id')");
+    client.run("INSERT INTO sno_internal.feed_positions (feed, source_name, key, margin) VALUES ('later', 'public.later', 'id', '0')");
     assert_eq!(code(&mut client, "SELECT sno_create_feed('later', 'other', if_not_exists => true)"), "42710");
 }
 

@@ -303,7 +303,7 @@ fn positions_are_checked() {
     ] {
         assert_eq!(code(&mut client, &format!("{insert} {values}")), "23514", "{values}");
     }
-    client.run(&format!("{insert} 'items', NULL, 'id', NULL, now())"));
+    assert_eq!(code(&mut client, &format!("{insert} 'items', NULL, 'id', NULL, now())")), "23502");
     assert_eq!(code(&mut client, "UPDATE sno_internal.feed_positions SET moved = 'infinity'"), "23514");
     let checks = "SELECT count(*) FROM pg_constraint WHERE conrelid = 'sno_internal.feed_positions'::regclass AND contype = 'c'";
     assert_eq!(client.one::<i64>(checks), 0);

@@ -99,7 +99,7 @@ fn refusals() {
          CREATE VIEW recursive AS WITH RECURSIVE r AS (SELECT id FROM items UNION ALL SELECT id FROM r WHERE false) SELECT * FROM r;
          SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive,ours,some_others,fenced}'::regclass[]) source;
          SELECT sno_create_feed(source::text, source, key => 'changed') FROM unnest('{named,named_too}'::regclass[]) source;
-         SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items');
+         SELECT sno_create_feed('other', 'items');
          SELECT sno_create_feed(repeat('x', 255), 'items'); SELECT sno_drop_feed(repeat('x', 255))",
     );
     let mut alice = server.connect_as("alice");
@@ -131,14 +131,13 @@ fn refusals() {
         22004 SELECT sno_peek_feed(NULL, NULL::items) -> name of a feed must not be null
         42804 SELECT sno_peek_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
         42804 SELECT sno_peek_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
-        55000 SELECT sno_peek_feed('given', NULL::items) -> horizon must be given for feed "given"
-        22023 SELECT sno_peek_feed('feed', NULL::items, 1, '2222222222222222') -> horizon cannot be given for feed "feed"
         42710 SELECT sno_create_feed('feed', 'items') -> feed "feed" already exists
         42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
-        22004 create('items', NULL) -> name, source and start of a feed must not be null
-        22004 create(NULL) -> name, source and start of a feed must not be null
+        22004 create('items', NULL) -> name, source, start and margin of a feed must not be null
+        22004 create('items', margin => NULL) -> name, source, start and margin of a feed must not be null
+        22004 create(NULL) -> name, source, start and margin of a feed must not be null
         42622 SELECT sno_create_feed(repeat('ä', 128), 'items') -> name of a feed is too long
-        22004 SELECT sno_create_feed(NULL, 'items') -> name, source and start of a feed must not be null
+        22004 SELECT sno_create_feed(NULL, 'items') -> name, source, start and margin of a feed must not be null
         22023 create('items', '2070-01-01Z') -> feed cannot start in the future: "2070-01-01 00:00:00+00"
         22023 create('items', margin => '-1 s') -> margin must not be negative
         22023 SELECT sno_seek_feed('feed') -> either a time or an ID must be given
@@ -149,9 +148,7 @@ fn refusals() {
         42809 create('old') -> cannot create a feed of materialized rows: "public.old"
         42809 create('over_old') -> cannot create a feed of materialized rows: "public.old"
         42809 create('log') -> cannot create a feed of foreign rows: "public.log_far"
-        42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
         42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
-        42809 create('by_dblink', margin => NULL) -> cannot create a feed of foreign rows: "public.by_dblink"
         42809 create('limited') -> rows of "public.limited" cannot be those of a feed
         42809 create('over_limited') -> rows of "public.limited" cannot be those of a feed
         42809 create('in_limited') -> rows of "public.in_limited" cannot be those of a feed
@@ -279,49 +276,50 @@ fn refusals() {
         "DROP FOREIGN TABLE log_far; CREATE VIEW own AS SELECT * FROM items;
          CREATE TABLE parts (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id);
          CREATE TABLE part PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
-         SELECT sno_create_feed(name, name::regclass) FROM unnest('{own,parts}'::text[]) name;
+         SELECT sno_create_feed(name, name::regclass) FROM unnest('{own,parts,part}'::text[]) name;
          CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
          INSERT INTO pg_subscription_rel SELECT oid, unnest('{items,part}'::regclass[]), 'r' FROM pg_subscription",
     );
-    for (name, table) in [("feed", "items"), ("own", "own"), ("parts", "parts")] {
-        let call = format!("SELECT * FROM sno_peek_feed('{name}', NULL::{table})");
-        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
-        client.run(&call.replace(&format!("{table})"), &format!("{table}, 1, '2222222222222222')")));
-    }
-    for (source, table) in [("items", "items"), ("own", "items"), ("parts", "part")] {
-        let message = format!("cannot create a feed of subscribed rows: \"public.{table}\"");
+    for (name, source, table) in
+        [("feed", "items", "items"), ("own", "own", "items"), ("parts", "parts", "part")]
+    {
+        let message = format!("cannot read a feed of subscribed rows: \"public.{table}\"");
+        for call in [
+            format!("SELECT sno_peek_feed('{name}', NULL::{source})"),
+            format!("CALL sno_wait_feed('{name}')"),
+        ] {
+            refused("postgres", &call, "55000", &message);
+        }
+        let hint = error(&mut client, &format!("SELECT sno_seek_feed('{name}', now())"));
+        assert!(hint.hint().unwrap().contains("on its server, or have sno_track_changes() log them here"));
+        let message = message.replace("read", "create");
         refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
     }
-    // A partition of a partitioned table that is subscribed to as one table.
+    // What the hint says: a log of this server's, also of the rows of some servers.
     client.run(
-        "UPDATE pg_subscription_rel SET srrelid = 'parts'::regclass WHERE srrelid = 'part'::regclass;
-         SELECT sno_create_feed('part', 'part', margin => NULL)",
+        "SELECT sno_track_changes('items'); CREATE VIEW of_some AS SELECT * FROM items_changes WHERE sno_partition(id) >> 8 < 256;
+         SELECT sno_create_feed('some', 'of_some', key => 'changed'); INSERT INTO items (n) VALUES (1); SELECT pg_sleep(0.2)",
     );
-    for (name, table) in [("parts", "parts"), ("part", "part")] {
-        let call = format!("SELECT * FROM sno_peek_feed('{name}', NULL::{table})");
-        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
-    }
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_peek_feed('some', NULL::of_some)"), "1");
+    client.run("SELECT sno_drop_feed('some'); DROP VIEW of_some; SELECT sno_untrack_changes('items')");
+    // A partition of a partitioned table that is subscribed to as one table.
+    client.run("UPDATE pg_subscription_rel SET srrelid = 'parts'::regclass WHERE srrelid = 'part'::regclass");
+    let message = "cannot read a feed of subscribed rows: \"public.part\"";
+    refused("postgres", "SELECT sno_peek_feed('part', NULL::part)", "55000", message);
     let message = "cannot create a feed of subscribed rows: \"public.part\"";
     refused("postgres", "SELECT sno_create_feed('x', 'part')", "42809", message);
     // Rows that no horizon is for, beside subscribed ones, and alone.
     client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
     let message = "cannot read a feed of foreign rows: \"public.by_dblink\"";
-    refused(
-        "postgres",
-        "SELECT * FROM sno_peek_feed('own', NULL::own, 1, '2222222222222222')",
-        "42809",
-        message,
-    );
+    refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
     );
-    for horizon in ["", ", 1, '2222222222222222'"] {
-        let call = format!("SELECT * FROM sno_peek_feed('own', NULL::own{horizon})");
-        refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
-    }
+    let message = "cannot read a feed of foreign rows: \"public.far_items\"";
+    refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     // But not what its rules read when it is written to.
     client.run(
         "CREATE RULE also AS ON DELETE TO loose DO ALSO SELECT * FROM far_items;

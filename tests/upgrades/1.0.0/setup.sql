@@ -16,7 +16,7 @@ INSERT INTO log SELECT id, item FROM orders;
 INSERT INTO items SELECT n, n FROM generate_series(1, 3) n;
 DELETE FROM items WHERE id = 2;
 SELECT sno_create_feed('export', 'orders'), sno_create_feed('list', 'order_list', key => 'id', margin => '1 s'),
-    sno_create_feed('changes', 'items_changes', key => 'changed'), sno_create_feed('42', 'lines', margin => NULL);
+    sno_create_feed('changes', 'items_changes', key => 'changed'), sno_create_feed('42', 'lines', margin => '0');
 SELECT pg_sleep(0.2);
 BEGIN;
 CREATE TEMP TABLE read AS SELECT id FROM sno_feed('export', NULL::orders, 2);
