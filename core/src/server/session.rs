@@ -239,6 +239,16 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         Ok(self.marks.lowerings()?.goes_back_from(tick, lowered))
     }
 
+    /// Whether horizons after the tick `tick` were lowered to it or below it, when the clock was corrected last or before.
+    ///
+    /// # Errors
+    ///
+    /// As for [`MarksFile::lowerings`].
+    pub fn was_lowered_from(&self, tick: Tick) -> Result<bool, Error> {
+        let lowerings = self.marks.lowerings()?;
+        Ok(tick < lowerings.from && lowerings.goes_back_from(tick, 0).is_some())
+    }
+
     /// A step of a wait for rows: what to do next. `open` returns the least tick that open transactions have announced;
     /// `prepared` returns that of prepared transactions, and whether it was expensive to find. A step changes nothing that
     /// is shared.

@@ -156,6 +156,14 @@ impl Feed {
             .hint("Use the ID of the last row that is done.")
     }
 
+    /// Of an advance with autocommit, whose peek may have been before the horizons were lowered.
+    pub(super) fn peeked_elsewhere(self, upto: Sno) -> Error {
+        let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));
+        Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .detail("This ID was ahead of the clock when horizons were lowered, and only the session that has peeked at it knows whether rows have come before it since.")
+            .hint("Peek again, and advance in the same transaction or session.")
+    }
+
     /// Of a failure of rows that nobody can have got.
     pub(super) fn not_shown(self, upto: Sno) -> Error {
         let message = format!("rows of feed \"{}\" up to \"{upto}\" cannot have failed", shown(self.name));

@@ -24,7 +24,7 @@
 //! An advance, `sno_advance_feed`, moves the feed. In the transaction of a peek, the feed must be where the peek found it, or where this
 //! transaction has moved it. The lock of the peek does not ensure that: it only lets a second consumer wait instead of working in vain. With
 //! autocommit, an advance does nothing if the horizons were lowered below its ID after the session's peek: rows that the peek has not returned
-//! can have come before that ID.
+//! can have come before that ID. If the session has not peeked, and they were ever, it is refused.
 //!
 //! A feed whose position is in the future, since the clock was fast, goes back at its first call after the horizons were lowered. That call
 //! returns nothing.

@@ -10,7 +10,10 @@ use sno_core::Sno;
 
 use crate::{
     pg::{backend_local::BackendLocal, datum::Argument as _, errors::Error, process::Process, raw},
-    sno::{feed::ledger::Feed, horizon::reader::goes_on_after},
+    sno::{
+        feed::ledger::Feed,
+        horizon::reader::{goes_on_after, was_of_future},
+    },
 };
 
 /// What a transaction has peeked at.
@@ -79,11 +82,14 @@ impl Feed {
     }
 
     /// Whether the last peek at it, of an earlier transaction of this session, can lack rows up to an ID that have come since: the horizons
-    /// were lowered meanwhile. Inside the guard.
+    /// were lowered meanwhile. An error, if the peek of another session can. Inside the guard.
     pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {
         // SAFETY: a feed that was found.
         let feed = unsafe { self.hash() };
         let (peeked, lowered) = PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].get();
+        if peeked != feed && was_of_future(id)? {
+            return Err(self.peeked_elsewhere(id));
+        }
         Ok(peeked == feed && goes_on_after(id, lowered)?.is_some())
     }
 }

@@ -109,6 +109,12 @@ pub(crate) fn goes_on_after(position: Sno, lowered: u64) -> Result<Option<Sno>, 
     Ok(to.and_then(|tick| first_id(tick).predecessor()))
 }
 
+/// Whether rows may have come before an ID since somebody was shown it, at a time that is not known: it was of the future when the horizons
+/// were lowered.
+pub(crate) fn was_of_future(id: Sno) -> Result<bool, Error> {
+    session()?.was_lowered_from(id.tick()).map_err(errors::generation::<SnoScheme>)
+}
+
 /// The smallest ID of a tick.
 pub(crate) fn first_id(tick: Tick) -> Sno {
     Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into()

@@ -139,6 +139,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "let rank = (source.is_some_and(|source| source != feed.source), right);", "let rank = (false, why);"),
     ]),
     ("src/sno/feed/peeked.rs", &[
+        ("an advance passes what another session has peeked at before horizons were lowered", &[LOWERED],
+            "if peeked != feed && was_of_future(id)? {", "if false {"),
         ("an advance after another consumer's goes unnoticed", &[FEEDS],
             "peeked.position != self.position() && !self.was_moved_by_this()", "peeked.position > self.position() && !self.was_moved_by_this()"),
         ("an advance passes what a rollback has left unread", &[FEEDS],

@@ -2,7 +2,7 @@
 //! back, and the rows that come after the correction are not passed.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _};
+use sno_tests::{Server, Sql as _, code};
 
 use super::{INSERT, READ, SETUP, meanwhile, text};
 use crate::at_point;
@@ -89,12 +89,18 @@ fn while_a_consumer_works() {
     server.advance_clock(-FAST);
     client.run(&format!("SELECT sno_lower_horizon(); {INSERT} (2)"));
     server.advance_clock(2.0 * FAST);
+    // Behind a pooler, another session advances, which knows nothing of the peek.
+    let mut pooled = server.connect();
+    assert_eq!(code(&mut pooled, &advance(&of_the_future)), "55000");
     assert_eq!(text(&mut client, &advance(&of_the_future)), "f");
     // They come, and it again.
     assert_eq!(text(&mut client, &format!("BEGIN; {READ}; ROLLBACK")), "2 1");
     let last = text(&mut client, peek);
     assert_eq!((&last, text(&mut client, &advance(&last))), (&of_the_future, "t".into()));
-    assert_eq!(text(&mut client, READ), "");
+    // An ID that was no horizon's when they were lowered.
+    let next = text(&mut client, &format!("{INSERT} (3) RETURNING id"));
+    server.advance_clock(0.01);
+    assert_eq!((text(&mut pooled, &advance(&next)), text(&mut client, READ)), ("t".into(), String::new()));
 }
 
 /// A row has failed that is of the future after the correction: no reason to read beyond the horizon.
