@@ -43,7 +43,7 @@ pub(crate) fn horizon(margin: Interval) -> Result<Sno, Error> {
             "cannot execute sno_horizon() during recovery",
         )
         .detail("Only the primary knows which transactions are open.")
-        .hint("Call it there, then pg_logical_emit_message(), and wait here until that LSN is replayed."));
+        .hint("Connect to the primary."));
     }
     // SAFETY: reads a variable of this backend.
     if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {

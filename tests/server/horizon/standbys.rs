@@ -1,6 +1,6 @@
 //! The horizon of a primary, on its standby and after the promotion.
 
-use sno_tests::{Mode, Server, Sql as _, code, next_tick, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, code, text, wait_until};
 
 use super::{NOW, TABLE, holders, settled};
 
@@ -33,26 +33,7 @@ fn a_promotion_with_a_slow_clock() {
     assert_eq!(text(&mut reader, "SELECT string_agg(n::text, ',' ORDER BY n) FROM copy"), "1,1,2");
 }
 
-/// The LSN that docs/horizon.md says to wait for. The place of the next record is not reached while nothing is written.
-#[test]
-fn an_idle_primary_with_a_new_wal_segment() {
-    let server = Server::builder().start();
-    let standby = server.standby();
-    let (mut writer, mut reader) = (server.connect(), standby.connect());
-    writer.run(TABLE);
-    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
-    next_tick();
-    writer.run("SELECT pg_switch_wal()");
-    let horizon = text(&mut writer, NOW);
-    let call = "pg_logical_emit_message(true, 'sno', '')";
-    assert!(crate::docs::page("horizon.md").contains(call));
-    let lsn = text(&mut writer, &format!("SELECT {call}"));
-    let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
-    wait_until(&lsn, || reader.one(&reached));
-    assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
-}
-
-/// As docs/horizon.md says: the horizon of the primary counts on a standby that has replayed as much.
+/// The horizon of a primary holds on its standby, once that is promoted.
 #[test]
 fn on_a_standby_and_after_its_promotion() {
     let server = Server::builder().conf("max_prepared_transactions", "9").start();
