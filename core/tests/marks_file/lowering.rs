@@ -75,7 +75,8 @@ fn horizons_are_lowered() {
         );
         assert_eq!(goes_back(session, 9750, 1100), None);
         // Whom nothing is known of was not told more than the mark.
-        let was_lowered = [1099, 1100, 9999, 10_000].map(|told| session.was_lowered_from(tick(told)).unwrap());
+        let was_lowered =
+            [1099, 1100, 9999, 10_000].map(|told| session.was_lowered_from(tick(told)).unwrap());
         assert_eq!(was_lowered, [false, true, true, false]);
     };
     check(&session);
