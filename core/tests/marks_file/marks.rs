@@ -8,7 +8,7 @@ use std::{
 use proptest::prelude::*;
 use sno_core::{
     Prefix,
-    record::{LENGTH, Machine, Place, Record},
+    record::{Machine, Place, Record},
     server::{Error, Shared},
 };
 
@@ -58,13 +58,6 @@ fn a_promotion_raises_what_is_lower() {
         assert_eq!(server.shared.horizons.highest_floor(), tick(raised[0]));
         assert!(server.shared.slots[0].state().tick >= tick(raised[0]));
     }
-}
-
-#[test]
-fn without_marks_of_this_cluster_they_are_now() {
-    let server = Server::new(1000, 0, [0; 2]);
-    server.start();
-    assert_eq!((server.marks(), &*server.serials.lock().unwrap()), ([1000; 2], &vec![1]));
 }
 
 #[test]
@@ -228,26 +221,14 @@ fn a_copy_draws_another_number() {
     assert_ne!(Machine::new(b"pg-1", b"a"), Machine::new(b"pg-1", b"b"));
 }
 
-/// The file of another cluster, and none.
+/// The file of another cluster, and none: the marks are now.
 #[test]
 fn without_a_record_of_this_cluster_a_number_is_drawn() {
     for (serial, system_identifier, drawn) in [(0, 1, NUMBER.value()), (8, 2, NUMBER.value() + 1)] {
         let server = Server { system_identifier, is_given: false, ..Server::new(1000, serial, [900; 2]) };
         server.start();
         assert_eq!((server.record().number.value(), server.copies.load(Relaxed)), (drawn, 0));
+        assert_eq!((server.marks(), server.record().serial), ([1000; 2], serial + 1));
         assert_eq!(server.record().origin.partitions, server.record().number.partitions());
-    }
-}
-
-/// A number that was given says more than where the file is.
-#[test]
-fn a_copy_with_a_number_of_its_own_is_nothing_to_tell() {
-    for (partitions, copies) in [(0..=255, 1), (256..=511, 0)] {
-        let server = Server { place: Place { file: 70, ..PLACE }, ..Server::new(1000, 8, [900; 2]) };
-        let mut record = server.record();
-        record.origin.partitions = partitions;
-        server.file.lock().unwrap()[record.offset() as usize..][..LENGTH].copy_from_slice(&record.encode());
-        server.start();
-        assert_eq!(server.copies.load(Relaxed), copies);
     }
 }
