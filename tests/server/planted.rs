@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use sno_tests::postgres::{Client, NoTls};
 use sno_tests::{Mode, Server, Sql as _, sql_file, text};
 
+use crate::schemas::plant_with;
 use crate::{citus::made_up, files, root, sources};
 
 /// The words in lower case of the SQL and of the texts in Rust, and those among them that stand where columns and relations do.
@@ -95,7 +96,7 @@ fn relations_in_statements() {
     }
 }
 
-/// A type that becomes whatever is asked of it, and a function that notes who runs it.
+/// A function that notes who runs it, and what calls it.
 const SEED: &str = r#"
     CREATE FUNCTION trap.note() RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
@@ -104,7 +105,6 @@ const SEED: &str = r#"
         END IF;
     END
     $$;
-    CREATE TYPE trap.w AS ENUM ('x');
     CREATE FUNCTION trap.value() RETURNS text LANGUAGE plpgsql AS 'BEGIN PERFORM trap.note(); RETURN NULL; END';
     -- What a statement is likely to compare a column of this name with.
     CREATE FUNCTION trap.kind(name text) RETURNS text LANGUAGE sql AS $$
@@ -114,56 +114,10 @@ const SEED: &str = r#"
         ), CASE WHEN $1 LIKE '%id' THEN 'integer' ELSE 'text' END)
     $$;
     CREATE FUNCTION trap.fired() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM trap.note(); RETURN NULL; END';
-    CREATE FUNCTION trap.is(pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM trap.note(); RETURN true; END';
-    DO $do$
-    DECLARE
-        other text;
-    BEGIN
-        FOREACH other IN ARRAY '{int4,int8,text,name,bool,oid,timestamptz,interval,json,jsonb,regclass,xid}'::text[] LOOP
-            EXECUTE format('CREATE FUNCTION trap.as_%1$s(trap.w) RETURNS pg_catalog.%1$s LANGUAGE plpgsql AS ''BEGIN PERFORM trap.note(); RETURN NULL; END'';
-                CREATE CAST (trap.w AS pg_catalog.%1$s) WITH FUNCTION trap.as_%1$s(trap.w) AS IMPLICIT', other);
-        END LOOP;
-    END
-    $do$;"#;
+    CREATE FUNCTION trap.is(pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM trap.note(); RETURN true; END';"#;
 
-/// For each of PostgreSQL's functions of these names, one of the same arguments, and ones with another argument each; and operators.
-const FUNCTIONS: &str = r#"
-    DO $do$
-    DECLARE
-        f record;
-        planted integer := 0;
-    BEGIN
-        FOR f IN
-            SELECT format('CREATE FUNCTION trap.%I(%s) RETURNS %s LANGUAGE plpgsql AS ''BEGIN PERFORM trap.note(); RETURN NULL; END''', proname, new,
-                min(prorettype::regtype::text)) AS statement
-            FROM pg_proc p, LATERAL (
-                SELECT oidvectortypes(p.proargtypes) AS new
-                UNION
-                SELECT string_agg(CASE WHEN i = place THEN 'trap.w' ELSE format_type(t, NULL) END, ', ' ORDER BY i)
-                FROM generate_subscripts(proargtypes, 1) place, unnest(proargtypes) WITH ORDINALITY a(t, n), LATERAL (SELECT n - 1 AS i) i GROUP BY place
-            ) changed
-            WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proretset AND provariadic = 0 AND proname = ANY (TG_NAMES)
-                AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = ANY (prorettype || proargtypes::oid[]) AND typtype = 'p')
-            GROUP BY proname, new
-        LOOP
-            EXECUTE f.statement;
-            planted := planted + 1;
-        END LOOP;
-        FOR f IN
-            SELECT format('CREATE FUNCTION trap.o%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS ''BEGIN PERFORM trap.note(); RETURN NULL; END'';
-                CREATE OPERATOR trap.%s (FUNCTION = trap.o%1$s, LEFTARG = %2$s, RIGHTARG = %3$s)', row_number() OVER (), oprleft::regtype, oprright::regtype,
-                oprresult::regtype, oprname) AS statement
-            FROM pg_operator
-            WHERE oprnamespace = 'pg_catalog'::regnamespace AND oprkind = 'b' AND oprname IN ('=', '<>', '<', '<=', '>', '>=', '||', '+', '-', '*', '/', '~', '!~', '~~',
-                '->', '->>', '&', '%', '&&', '@>')
-                AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid IN (oprleft, oprright, oprresult) AND typtype = 'p')
-        LOOP
-            EXECUTE f.statement;
-            planted := planted + 1;
-        END LOOP;
-        ASSERT planted > 900, planted;
-    END
-    $do$"#;
+/// The types of what is planted for functions and operators.
+const OPERANDS: &str = "{int4,int8,text,name,bool,oid,timestamptz,interval,json,jsonb,regclass,xid}";
 
 /// Those that are no types: the row type of a table of its name would be found instead.
 const RELATIONS: &str = "ARRAY(SELECT r FROM unnest(TG_FOUND) r WHERE NOT EXISTS (
@@ -363,7 +317,9 @@ pub(crate) fn nothing_runs_beside_citus(server: &Server) {
 
 /// In databases that these roles have created, where so many calls there are at least, and so many work.
 fn nothing_runs_as_another_role(server: &Server, databases: &[(&str, Has, [usize; 2])]) {
-    let [names, columns, relations] = names().map(|names| format!("ARRAY['{}']", names.join("','")));
+    let found = names();
+    let script = found[0].join(" ");
+    let [names, columns, relations] = found.map(|names| format!("ARRAY['{}']", names.join("','")));
     server.run("CREATE ROLE mallory LOGIN; CREATE ROLE owner1 LOGIN; CREATE ROLE shop LOGIN");
     for &(creator, has, least) in databases {
         let name = database(server, creator, has);
@@ -379,7 +335,8 @@ fn nothing_runs_as_another_role(server: &Server, databases: &[(&str, Has, [usize
                     .replace("TG_FOUND", &relations),
             )
         };
-        plant(&mut session("mallory"), FUNCTIONS);
+        let body = "PERFORM trap.note(); RETURN NULL";
+        plant_with(&mut session("mallory"), "trap", &script, OPERANDS, body);
         let mut found = [false; CONTROLS.len()];
         for what in [VIEWS, TABLES, TYPES] {
             let mut mallory = session("mallory");

@@ -16,13 +16,13 @@ const TYPES_OF_FILES: &str =
 
 /// Puts into a schema a better match than PostgreSQL's own for every function and operator of the script in `test.script`, wherever the
 /// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time, or instead of any
-/// type. And the same as PostgreSQL's own, for paths in which the schema comes first.
+/// type. And the same as PostgreSQL's own, for paths in which the schema comes first. All have one body.
 const TRAPS: &str = r#"
     CREATE TEMP TABLE types AS SELECT unnest('TG_TYPES'::regtype[]) AS type;
     DO $do$
     DECLARE
         words text[] := regexp_split_to_array(current_setting('test.script'), '[^a-z0-9_]+');
-        body text := 'LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$';
+        body text := 'LANGUAGE plpgsql AS $$BEGIN TG_BODY; END$$';
         planted integer := 0;
         trap record;
     BEGIN
@@ -57,8 +57,9 @@ const TRAPS: &str = r#"
             SELECT DISTINCT o.oprname AS name, l.type AS l, r.type AS r,
                 CASE o.oprresult WHEN 'boolean'::regtype THEN 'boolean' WHEN 'text'::regtype THEN 'text' ELSE l.type::text END AS result
             FROM types l, types r, pg_operator o
-            WHERE o.oprname = ANY ('{=,<>,<,<=,>,>=,||,+,-,~,*,/,%,&,|,<<,>>}') AND o.oprcode IN (SELECT p.oid FROM pg_proc p WHERE p.proname IN
-                ('int4eq', 'int4ne', 'int4lt', 'int4le', 'int4gt', 'int4ge', 'textcat', 'int4pl', 'int4mi', 'textregexeq', 'int4mul', 'int4div', 'int4mod',
+            WHERE o.oprname = ANY ('{=,<>,<,<=,>,>=,||,+,-,~,!~,~~,*,/,%,&,|,<<,>>}') AND o.oprcode IN (SELECT p.oid FROM pg_proc p WHERE p.proname IN
+                ('int4eq', 'int4ne', 'int4lt', 'int4le', 'int4gt', 'int4ge', 'textcat', 'int4pl', 'int4mi', 'textregexeq', 'textregexne',
+                    'textlike', 'int4mul', 'int4div', 'int4mod',
                     'int4and', 'int4or', 'int4shl', 'int4shr'))
         LOOP
             EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.caught_%s(%s, %s) RETURNS %4$s %s',
@@ -71,7 +72,7 @@ const TRAPS: &str = r#"
     END
     $do$;
     -- What exists for any types.
-    CREATE OR REPLACE FUNCTION TG_SCHEMA.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+    CREATE OR REPLACE FUNCTION TG_SCHEMA.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN TG_BODY; END';"#;
 
 /// What has been resolved to the traps: SQL bodies, views, defaults and constraints keep what their names meant.
 const CAUGHT: &str = "
@@ -81,12 +82,17 @@ const CAUGHT: &str = "
     WHERE d.classid IN ('pg_proc'::regclass, 'pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)
         AND d.deptype = 'n' AND p.prosrc LIKE '%trapped%'";
 
-/// Plants the traps for a script in a schema.
+/// Plants the traps for a script in a schema: functions that fail.
 pub(crate) fn plant(client: &mut Client, schema: &str, script: &str, types: &str) {
-    client.query("SELECT set_config('test.script', $1, false)", &[&script]).unwrap();
     client.run(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
+    plant_with(client, schema, script, types, "RAISE EXCEPTION ''trapped''");
+}
+
+/// Plants functions that do something else.
+pub(crate) fn plant_with(client: &mut Client, schema: &str, script: &str, types: &str, body: &str) {
+    client.query("SELECT set_config('test.script', $1, false)", &[&script]).unwrap();
     client.run("SET search_path = pg_catalog, pg_temp");
-    client.run(&TRAPS.replace("TG_TYPES", types).replace("TG_SCHEMA", schema));
+    client.run(&TRAPS.replace("TG_TYPES", types).replace("TG_SCHEMA", schema).replace("TG_BODY", body));
     client.run("RESET search_path");
 }
 
