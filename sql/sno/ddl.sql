@@ -78,12 +78,7 @@ AS $$
 DECLARE
     first sno_internal.feed_positions.position%TYPE;
 BEGIN
-    IF NOT EXISTS (
-        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-        JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
-        WHERE i.indrelid = source AND a.attname = first_key.key AND i.indisvalid AND i.indpred IS NULL
-            AND m.amname = 'btree'
-    ) THEN
+    IF NOT sno_internal.has_index(source, key) THEN
         RAISE EXCEPTION 'no index of "%" begins with the key', source USING ERRCODE = 'undefined_object';
     END IF;
     EXECUTE format('SELECT t.%1$I FROM ONLY %2$s t WHERE t.%1$I IS NOT NULL AND ($1 IS NULL OR t.%1$I > $1)

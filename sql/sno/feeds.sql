@@ -168,45 +168,58 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
--- Which kind of horizon counts for the rows of a source, asked at each call: "o" for this server's own; "s" for that of
--- all servers of a scope. For rows that come from elsewhere otherwise there is none.
-CREATE FUNCTION sno_internal.horizon_kind(source regclass, key name) RETURNS "char"
+-- Whether the rows of a source come from all servers of a scope; fails if they come from elsewhere otherwise. A log of
+-- changes is written by this server.
+CREATE FUNCTION sno_internal.check_rows(source regclass, key name) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     other record;
-    is_view boolean := (SELECT relkind = 'v' FROM pg_class WHERE oid = source);
-    kind "char" := 'o';
 BEGIN
-    -- Hardly any database has rows of other servers, so first a quick look at whether it can. Tables have no
-    -- materialized views below them, only views have.
-    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
-        OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
-        OR is_view AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
-        SELECT * INTO other FROM sno_internal.base_relations(source) b
-        WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
-            AND NOT sno_internal.is_logged(b.relation, source, key)
-        ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
-        IF other.kind = 'distributed' THEN
-            kind := 's';
-        ELSIF other.kind IS NOT NULL THEN
-            RAISE EXCEPTION 'cannot read a feed of % rows: "%"', other.kind, other.relation
-                USING ERRCODE = CASE other.kind WHEN 'subscribed' THEN 'object_not_in_prerequisite_state'
-                    ELSE 'wrong_object_type' END,
-                DETAIL = 'Such rows can come below the horizon of this server.',
-                HINT = 'Create and read a feed of the table in which they are generated, on its server'
-                    || CASE other.kind WHEN 'subscribed' THEN ', or have sno_track_changes() log them here.'
-                    ELSE '.' END;
-        END IF;
+    -- Hardly any database has such rows, so first a quick look at whether it can. Only views have materialized views
+    -- below them.
+    IF NOT EXISTS (SELECT FROM pg_subscription_rel) AND NOT EXISTS (SELECT FROM pg_foreign_table)
+        AND NOT EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
+        AND NOT (EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v')
+            AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm')) THEN
+        RETURN false;
     END IF;
-    IF is_view THEN
-        PERFORM sno_internal.check_origin(source, key);
+    SELECT * INTO other FROM sno_internal.base_relations(source) b
+    WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
+        AND NOT sno_internal.is_logged(b.relation, source, key)
+    ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
+    IF other.kind <> 'distributed' THEN
+        RAISE EXCEPTION 'feed cannot read % rows: "%"', other.kind, other.relation
+            USING ERRCODE = CASE other.kind WHEN 'subscribed' THEN 'object_not_in_prerequisite_state'
+                ELSE 'wrong_object_type' END,
+            DETAIL = 'Such rows can come below the horizon of this server.',
+            HINT = CASE other.kind WHEN 'subscribed'
+                THEN
+    'Create a feed of the table on the server of these rows, or have sno_track_changes() log them here.'
+                WHEN 'foreign' THEN 'Create a feed of the table on its own server.'
+                ELSE 'Create a feed of the tables that it is made from.' END;
     END IF;
-    RETURN kind;
+    RETURN other.kind IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name)
-    IS 'internal: which kind of horizon counts for the rows of a table or view';
+COMMENT ON FUNCTION sno_internal.check_rows(regclass, name)
+    IS 'internal: whether the rows of a table or view come from all servers of a scope; fails if from elsewhere';
+
+-- The same, asked at each call: also whether a view, which can be replaced, has its key still.
+CREATE FUNCTION sno_internal.is_of_scope(source regclass, key name) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    is_of_scope boolean := sno_internal.check_rows(source, key);
+BEGIN
+    IF (SELECT relkind = 'v' FROM pg_class WHERE oid = source) THEN
+        PERFORM sno_internal.check_origin(source, key);
+    END IF;
+    RETURN is_of_scope;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.is_of_scope(regclass, name)
+    IS 'internal: whether the horizon of a scope counts for the rows of a feed''s table or view';
 
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
 -- the horizon, since rows can still come there.
@@ -222,7 +235,7 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF sno_internal.horizon_kind(source, key) = 's' THEN
+    IF sno_internal.is_of_scope(source, key) THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- The position has to be below the horizons of all servers that `servers` names.
@@ -274,7 +287,6 @@ CREATE FUNCTION sno_internal.key_of(
 AS $$
 DECLARE
     keys name[] := sno_internal.possible_keys(source, key);
-    bad record;
 BEGIN
     IF num_nulls(feed, source, since, margin) > 0 THEN
         RAISE EXCEPTION 'name, source, start and margin of a feed must not be null'
@@ -290,23 +302,11 @@ BEGIN
             upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state',
             DETAIL = 'A copy of the table in this transaction would lack rows that the feed does not return.',
             HINT = 'Use READ COMMITTED.';
+    ELSIF (SELECT relpersistence = 't' FROM pg_class WHERE oid = source) THEN
+        RAISE EXCEPTION 'cannot create a feed of a temporary table: "%"', source USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'A feed outlives the session.', HINT = 'Use an ordinary table.';
     END IF;
-    SELECT * INTO bad FROM sno_internal.base_relations(source) b
-    WHERE b.kind IS NOT NULL AND CASE b.kind
-        WHEN 'subscribed' THEN NOT sno_internal.is_logged(b.relation, source, keys[1])
-        WHEN 'distributed' THEN false
-        ELSE true END LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation
-            USING ERRCODE = 'wrong_object_type',
-            DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
-                ELSE 'Such rows can come below the horizon of this server.' END,
-            HINT = CASE bad.kind WHEN 'subscribed'
-                THEN 'Create it on the server of these rows, or have sno_track_changes() log them here.'
-                WHEN 'foreign' THEN 'Create the feed on the server of the table.'
-                WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.'
-                ELSE 'Use an ordinary table.' END;
-    END IF;
+    PERFORM sno_internal.check_rows(source, keys[1]);
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
@@ -315,14 +315,7 @@ BEGIN
     END IF;
     key := keys[1];
     SELECT o.of_table, o."column" INTO of_table, "column" FROM sno_internal.check_origin(source, key) o;
-    IF NOT EXISTS (
-        SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
-        UNION ALL
-        SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
-            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-        WHERE i.indrelid = source AND a.attname = key_of.key AND m.amname = 'btree' AND i.indpred IS NULL
-            AND i.indisvalid
-    ) THEN
+    IF (SELECT relkind <> 'v' FROM pg_class WHERE oid = source) AND NOT sno_internal.has_index(source, key) THEN
         RAISE EXCEPTION 'no index of "%" begins with "%"', source, key
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Each call of sno_feed() would read the whole table.',

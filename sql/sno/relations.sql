@@ -1,8 +1,7 @@
 -- What is below and above a table or view, and which column of a table its key is.
 
 -- The relations that a query of a source reads in the end: the source itself, the tables of a view, the partitions and
--- children of a table. `kind` is not null if their rows can come below the horizon of this server, or are not there for
--- all sessions.
+-- children of a table. `kind` is not null if their rows can come below the horizon of this server.
 CREATE FUNCTION sno_internal.base_relations(source regclass) RETURNS TABLE (relation regclass, kind text)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -19,8 +18,7 @@ AS $$
         ) n(oid)
     )
     SELECT c.oid::regclass,
-        CASE WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'm' THEN 'materialized'
-            WHEN c.relkind = 'f' THEN 'foreign'
+        CASE WHEN c.relkind = 'm' THEN 'materialized' WHEN c.relkind = 'f' THEN 'foreign'
             -- A view that calls a function of dblink.
             WHEN c.relkind = 'v' AND EXISTS (
                 SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
@@ -38,6 +36,20 @@ AS $$
     FROM base JOIN pg_class c USING (oid)
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
+
+-- Whether an index begins with a column, so that its first values are found at once.
+CREATE FUNCTION sno_internal.has_index(source regclass, key name) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = source AND a.attname = has_index.key AND m.amname = 'btree' AND i.indpred IS NULL
+            AND i.indisvalid
+    )
+$$;
+COMMENT ON FUNCTION sno_internal.has_index(regclass, name)
+    IS 'internal: whether an index of a table begins with a column';
 
 -- The tables and views through which rows of a table can be read, with the table itself: there are fewer of them than
 -- feeds.

@@ -321,7 +321,7 @@ fn nobody_locks_what_others_own() {
             "sno_internal.readers('NAME')",
             "sno_internal.base_relations('NAME')",
             "sno_internal.tracking_fault('NAME')",
-            "sno_internal.key_of('f', 'shown', now(), NULL, NULL)",
+            "sno_internal.key_of('f', 'shown', now(), NULL, '0.1 s')",
             "sno_readers('NAME')",
             "sno_read_by_all('NAME')",
             "sno_partitions('NAME')",

@@ -132,7 +132,7 @@ fn refusals() {
         42804 SELECT sno_peek_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
         42804 SELECT sno_peek_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
         42710 SELECT sno_create_feed('feed', 'items') -> feed "feed" already exists
-        42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
+        42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of a temporary table: "passing"
         22004 create('items', NULL) -> name, source, start and margin of a feed must not be null
         22004 create('items', margin => NULL) -> name, source, start and margin of a feed must not be null
         22004 create(NULL) -> name, source, start and margin of a feed must not be null
@@ -145,10 +145,10 @@ fn refusals() {
         22023 SELECT sno_seek_feed('feed', 'infinity') -> feed cannot start in the future: "infinity"
         42704 SELECT sno_seek_feed('none', '-infinity') -> feed "none" does not exist
         42704 SELECT sno_drop_feed('none') -> feed "none" does not exist
-        42809 create('old') -> cannot create a feed of materialized rows: "public.old"
-        42809 create('over_old') -> cannot create a feed of materialized rows: "public.old"
-        42809 create('log') -> cannot create a feed of foreign rows: "public.log_far"
-        42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
+        42809 create('old') -> feed cannot read materialized rows: "public.old"
+        42809 create('over_old') -> feed cannot read materialized rows: "public.old"
+        42809 create('log') -> feed cannot read foreign rows: "public.log_far"
+        42809 create('by_dblink') -> feed cannot read foreign rows: "public.by_dblink"
         42809 create('limited') -> rows of "public.limited" cannot be those of a feed
         42809 create('over_limited') -> rows of "public.limited" cannot be those of a feed
         42809 create('in_limited') -> rows of "public.in_limited" cannot be those of a feed
@@ -283,7 +283,7 @@ fn refusals() {
     for (name, source, table) in
         [("feed", "items", "items"), ("own", "own", "items"), ("parts", "parts", "part")]
     {
-        let message = format!("cannot read a feed of subscribed rows: \"public.{table}\"");
+        let message = format!("feed cannot read subscribed rows: \"public.{table}\"");
         for call in [
             format!("SELECT sno_peek_feed('{name}', NULL::{source})"),
             format!("CALL sno_wait_feed('{name}')"),
@@ -291,9 +291,12 @@ fn refusals() {
             refused("postgres", &call, "55000", &message);
         }
         let hint = error(&mut client, &format!("SELECT sno_seek_feed('{name}', now())"));
-        assert!(hint.hint().unwrap().contains("on its server, or have sno_track_changes() log them here"));
-        let message = message.replace("read", "create");
-        refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
+        assert!(
+            hint.hint()
+                .unwrap()
+                .contains("on the server of these rows, or have sno_track_changes() log them here")
+        );
+        refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "55000", &message);
     }
     // What the hint says: a log of this server's, also of the rows of some servers.
     client.run(
@@ -304,13 +307,12 @@ fn refusals() {
     client.run("SELECT sno_drop_feed('some'); DROP VIEW of_some; SELECT sno_untrack_changes('items')");
     // A partition of a partitioned table that is subscribed to as one table.
     client.run("UPDATE pg_subscription_rel SET srrelid = 'parts'::regclass WHERE srrelid = 'part'::regclass");
-    let message = "cannot read a feed of subscribed rows: \"public.part\"";
+    let message = "feed cannot read subscribed rows: \"public.part\"";
     refused("postgres", "SELECT sno_peek_feed('part', NULL::part)", "55000", message);
-    let message = "cannot create a feed of subscribed rows: \"public.part\"";
-    refused("postgres", "SELECT sno_create_feed('x', 'part')", "42809", message);
+    refused("postgres", "SELECT sno_create_feed('x', 'part')", "55000", message);
     // Rows that no horizon is for, beside subscribed ones, and alone.
     client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
-    let message = "cannot read a feed of foreign rows: \"public.by_dblink\"";
+    let message = "feed cannot read foreign rows: \"public.by_dblink\"";
     refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
@@ -318,7 +320,7 @@ fn refusals() {
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
     );
-    let message = "cannot read a feed of foreign rows: \"public.far_items\"";
+    let message = "feed cannot read foreign rows: \"public.far_items\"";
     refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     // But not what its rules read when it is written to.
     client.run(
@@ -353,7 +355,7 @@ fn a_materialized_view_that_comes_below_a_view() {
     let refused = error(&mut client, "SELECT FROM sno_peek_feed('shown', NULL::shown)");
     assert_eq!(
         (refused.code().code(), refused.message()),
-        ("42809", "cannot read a feed of materialized rows: \"public.old\"")
+        ("42809", "feed cannot read materialized rows: \"public.old\"")
     );
 }
 
