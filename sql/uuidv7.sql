@@ -244,9 +244,19 @@ AS $$
 DECLARE
     own_schema name := (SELECT n.nspname FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE g.tgrelid = TG_RELID AND g.tgname = TG_NAME);
+    above oid[] := ARRAY(SELECT TG_RELID UNION SELECT a.relid FROM pg_partition_ancestors(TG_RELID) a);
+    is_read boolean;
     were_there bigint;
     are_there bigint;
 BEGIN
+    -- Into a table that has no feed, or whose feeds are refused since it is subscribed, anything may be replicated.
+    IF current_setting('session_replication_role') = 'replica' THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I.uuidv7_feeds f WHERE f.source::oid = ANY ($1))', own_schema)
+            INTO is_read USING above;
+        IF NOT is_read OR EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = ANY (above)) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
     IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
         -- Jobs of pg_restore create the triggers of the table before they load all partitions, whose primary keys come
         -- after that: the table's is not valid until it has all of them.
@@ -299,6 +309,8 @@ BEGIN
             EXECUTE FUNCTION %s(%s)', of_table, is_old, 'uuidv7_refuse_old_key'::regproc, keys);
         EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_changed_keys AFTER UPDATE ON %s FOR EACH ROW
             WHEN (%s) EXECUTE FUNCTION %s(%s)', of_table, is_changed, 'uuidv7_refuse_old_key'::regproc, keys);
+        EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ALWAYS TRIGGER uuidv7_own_keys,
+            ENABLE ALWAYS TRIGGER uuidv7_changed_keys', of_table);
     END IF;
 END
 $$;

@@ -238,17 +238,23 @@ $$;
 COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
     'internal: tables in whose rows new columns have values';
 
--- Warns that a table accepts rows that feeds can miss, when its triggers are disabled.
-CREATE FUNCTION sno_internal.warn_of_disabled(relation regclass) RETURNS void
+-- Warns that a table accepts rows that feeds can miss, when its triggers are disabled. Those that were enabled again by
+-- ENABLE TRIGGER fire for replication, too, as they did before.
+CREATE FUNCTION sno_internal.after_switch(relation regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    disabled text := (
-        SELECT string_agg(format('ENABLE TRIGGER %I', g.tgname), ', ' ORDER BY g.tgname)
-        FROM pg_trigger g WHERE g.tgrelid = relation AND g.tgenabled IN ('D', 'R')
-            AND g.tgfoid = 'sno_internal.refuse_old_key()'::regprocedure
-    );
+    enabled text;
+    disabled text;
 BEGIN
+    SELECT string_agg(format('ENABLE ALWAYS TRIGGER %I', g.tgname), ', ') FILTER (WHERE g.tgenabled = 'O'),
+        string_agg(format('ENABLE TRIGGER %I', g.tgname), ', ' ORDER BY g.tgname)
+            FILTER (WHERE g.tgenabled IN ('D', 'R'))
+    INTO enabled, disabled
+    FROM pg_trigger g WHERE g.tgrelid = relation AND g.tgfoid = 'sno_internal.refuse_old_key()'::regprocedure;
+    IF enabled IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s %s', relation, enabled);
+    END IF;
     IF disabled IS NOT NULL THEN
         RAISE WARNING 'keys of earlier transactions are not refused in "%" now', relation
             USING DETAIL = 'Feeds can miss rows with such keys.',
@@ -256,7 +262,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.warn_of_disabled(regclass) IS
+COMMENT ON FUNCTION sno_internal.after_switch(regclass) IS
     'internal: warn of a table whose triggers do not refuse keys of earlier transactions';
 
 -- Does what follows from a command on one table.
@@ -265,7 +271,7 @@ CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, ad
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM sno_internal.warn_of_disabled(relation);
+    PERFORM sno_internal.after_switch(relation);
     IF is_detached THEN
         PERFORM sno_internal.warn_of_unread_rows(relation, child);
     ELSIF child IS NOT NULL THEN

@@ -25,7 +25,12 @@ DECLARE
     is_old boolean;
     were_there bigint;
     are_there bigint;
+    is_replicated boolean := current_setting('session_replication_role') = 'replica';
 BEGIN
+    -- Into a table that has no feed, as a server that is to take over, anything may be replicated.
+    IF is_replicated AND NOT EXISTS (SELECT FROM sno_internal.readers(TG_RELID)) THEN
+        RETURN NULL;
+    END IF;
     FOR key IN SELECT g.key FROM sno_internal.guards(TG_RELID) g WHERE g.trigger = TG_NAME LOOP
         EXECUTE format('SELECT NOT %s.sno_holds_horizon(($1).%I::%1$s.sno)', sno_internal.schema(), key)
             INTO is_old USING NEW;
@@ -50,7 +55,9 @@ BEGIN
             to_jsonb(NEW) ->> key
             USING ERRCODE = 'check_violation', COLUMN = key,
             DETAIL = 'Feeds can be past this key, and would miss the row.',
-                HINT = 'Have the default generate the key, or call sno_new() in the transaction that inserts the row.';
+                HINT = CASE WHEN is_replicated THEN 'Have its feeds on the server where rows are inserted, not here.'
+                    ELSE 'Have the default generate the key, or call sno_new() in the transaction that inserts the '
+                        'row.' END;
     END LOOP;
     RETURN NULL;
 END
@@ -94,8 +101,8 @@ COMMENT ON FUNCTION sno_internal.unguarded(regclass, name) IS
     'internal: a table and those that inherit from it, if no triggers refuse keys of earlier transactions';
 
 -- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row. AFTER, so that
--- they see the key as it is stored, and not that of an INSERT with ON CONFLICT which stores no new row. Keys that are
--- guarded already stay so.
+-- they see the key as it is stored, and not that of an INSERT with ON CONFLICT which stores no new row. ALWAYS, since
+-- feeds would miss rows that are replicated, too. Keys that are guarded already stay so.
 CREATE FUNCTION sno_internal.create_guard(source regclass, key name) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -116,6 +123,7 @@ BEGIN
         EXECUTE FUNCTION sno_internal.refuse_old_key()', source, is_old);
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys AFTER UPDATE ON %s FOR EACH ROW WHEN (%s)
         EXECUTE FUNCTION sno_internal.refuse_old_key()', source, is_changed);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_own_keys, ENABLE ALWAYS TRIGGER sno_changed_keys', source);
     FOR child IN SELECT u.relation FROM sno_internal.unguarded(source, key) u WHERE u.relation <> source LOOP
         PERFORM sno_internal.create_guard(child, key);
     END LOOP;

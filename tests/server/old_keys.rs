@@ -333,6 +333,32 @@ fn a_key_of_another_transaction_is_refused() {
     assert_eq!(code(&mut client, "SET ROLE bob; SELECT sno_refuse_old_keys('events')"), "42501");
 }
 
+/// What other tools replicate is refused where a feed could miss it, also after a bulk load.
+#[test]
+fn keys_that_are_replicated() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE events (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF events DEFAULT;
+         CREATE TABLE plain (id sno PRIMARY KEY); INSERT INTO plain VALUES (sno_new());
+         SELECT sno_create_feed('plain', 'plain'), sno_refuse_old_keys('events');
+         SET session_replication_role = replica; INSERT INTO events VALUES ('2222222222222222'); UPDATE events SET id = '2222222222222223'; DELETE FROM events",
+    );
+    client.run("SELECT sno_create_feed('feed', 'events')");
+    for loaded in [
+        "",
+        "ALTER TABLE events DISABLE TRIGGER ALL; INSERT INTO part VALUES ('2222222222222224'); ALTER TABLE events ENABLE TRIGGER ALL;
+         ALTER TABLE plain DISABLE TRIGGER USER; ALTER TABLE plain ENABLE TRIGGER USER",
+    ] {
+        client.run(loaded);
+        for sql in ["INSERT INTO events VALUES", "INSERT INTO part VALUES", "INSERT INTO plain VALUES", "UPDATE plain SET id ="] {
+            let refused = error(&mut client, &format!("{sql} ('2222222222222222')"));
+            assert_eq!(refused.code().code(), "23514", "{sql} {loaded}");
+            assert!(refused.hint().unwrap().starts_with("Have its feeds"), "{refused:?}");
+        }
+    }
+}
+
 #[test]
 fn triggers_that_are_disabled_are_said() {
     let server = Server::builder().start();

@@ -163,11 +163,15 @@ fn a_move_takes_the_feeds_along() {
         "SELECT sno_create_feed('export', 'event', margin => '0'); SET ROLE app;
          SELECT sno_create_feed('late', 'late', key => 'k', margin => '1 s')",
     );
+    // As the dump of the schema does.
+    new.run("SELECT sno_refuse_old_keys('event')");
     insert(&old, 100);
     old.run("SELECT pg_sleep(0.01)");
     old.run("INSERT INTO copied SELECT * FROM sno_feed('export', NULL::event, 30)");
     subscribe(&new, &old, "a_move", "copy_data");
     wait(&new, "SELECT count(*) FROM event", "100");
+    insert(&old, 100);
+    wait(&new, "SELECT count(*) FROM event", "200");
     new.run("DROP SUBSCRIPTION a_move");
     let arguments = ["--data-only", "--table=sno_internal.feed_positions", "postgres"];
     let dump = old.command("pg_dump").args(arguments).output().unwrap();
@@ -178,7 +182,7 @@ fn a_move_takes_the_feeds_along() {
     new.run("INSERT INTO copied SELECT * FROM sno_feed('export', NULL::event)");
     let rest =
         "SELECT (SELECT count(*) FROM copied) || ' ' || (SELECT count(*) FROM event JOIN copied USING (id))";
-    assert_eq!(text(&mut new.connect(), rest), "70 70");
+    assert_eq!(text(&mut new.connect(), rest), "170 170");
 }
 
 /// Whoever publishes the positions of feeds, or creates a feed whose position is published, is told.

@@ -31,7 +31,7 @@ functions! {
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
 /// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
-/// added; whether the other table was its partition until now. The table alone, if it had triggers disabled.
+/// added; whether the other table was its partition until now. The table alone, if it had triggers enabled or disabled.
 type Altered = (Oid, Option<Oid>, Option<i16>, bool);
 
 unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
@@ -61,7 +61,7 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
         return None;
     }
     let table = command.d.alterTable.objectId;
-    let (mut child, mut added, mut is_detached, mut disables) = (None, None, false, false);
+    let (mut child, mut added, mut is_detached, mut switches) = (None, None, false, false);
     for &part in nodes(command.d.alterTable.subcmds) {
         let part = &*part.cast::<CollectedATSubcmd>();
         if (*part.parsetree).type_ != NodeTag::T_AlterTableCmd {
@@ -83,7 +83,10 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
             AlterTableType::AT_DisableTrig
             | AlterTableType::AT_DisableTrigAll
             | AlterTableType::AT_DisableTrigUser
-            | AlterTableType::AT_EnableReplicaTrig => disables = true,
+            | AlterTableType::AT_EnableTrig
+            | AlterTableType::AT_EnableTrigAll
+            | AlterTableType::AT_EnableTrigUser
+            | AlterTableType::AT_EnableReplicaTrig => switches = true,
             // A virtual column has other values, and no rewrite says so.
             _ if Some(subtype) == SET_EXPRESSION => added = added.or(Some(part.address.objectSubId as i16)),
             // ADD COLUMN, by whichever of its names. One that was there already has no address.
@@ -97,5 +100,5 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
             _ => {}
         }
     }
-    (child.is_some() || added.is_some() || disables).then_some((table, child, added, is_detached))
+    (child.is_some() || added.is_some() || switches).then_some((table, child, added, is_detached))
 }

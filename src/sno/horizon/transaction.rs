@@ -74,10 +74,13 @@ pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
 }
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends. Not so on a
-/// server that generates nothing; triggers that ask do so in restores, too.
+/// server that generates nothing; triggers that ask do so in restores, too. Of what a subscription brings there is nothing to ask: no feed
+/// is read by this server's horizon.
 fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
     refuse_in_worker("sno_holds_horizon()")?;
-    Ok(is_preloaded() && TRANSACTION.holds(id.tick()))
+    let holds = is_preloaded() && TRANSACTION.holds(id.tick());
+    // SAFETY: it reads a variable.
+    Ok(holds || unsafe { pg_sys::IsLogicalWorker() })
 }
 
 unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {

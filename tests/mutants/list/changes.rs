@@ -1,6 +1,6 @@
 //! Changes of tables.
 
-use super::{CHANGES, CHANGES_TORTURE, FEEDS, OfFile, TRACKED};
+use super::{CHANGES, CHANGES_TORTURE, FEEDS, OLD_KEYS, OfFile, TRACKED};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -32,6 +32,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "FROM %s l WHERE %L IS NOT NULL'"),
     ]),
     ("sql/sno/ddl.sql", &[
+        ("triggers that are enabled again do not refuse what is replicated", &[OLD_KEYS],
+            "IF enabled IS NOT NULL THEN", "IF false THEN"),
         ("a partition that comes hides that others were dropped with CASCADE", &[CHANGES],
             "\n        AND EXISTS (SELECT FROM sno_internal.named(root)) THEN", " THEN"),
         ("partitions can be dropped after a restore", &[CHANGES],

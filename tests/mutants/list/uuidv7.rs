@@ -5,6 +5,8 @@ use super::{OfFile, SQL_FILE, SQL_FILE_READERS};
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/uuidv7.sql", &[
+        ("the SQL file: what is replicated is not refused", &[SQL_FILE],
+            "ENABLE ALWAYS TRIGGER uuidv7_own_keys,", "ENABLE TRIGGER uuidv7_own_keys,"),
         ("the SQL file: another margin of a feed changes nothing", &[SQL_FILE],
             "AFTER INSERT OR UPDATE OF source, key, margin ON uuidv7_feeds", "AFTER INSERT ON uuidv7_feeds"),
         ("the SQL file: the longest margin of a table's feeds counts", &[SQL_FILE],

@@ -104,9 +104,6 @@ impl Dumps {
     }
 }
 
-/// For the sessions that come: rows that are restored alone do not have the keys of their transaction.
-const REPLICA: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$";
-
 /// Each feed is found again by the name that its source had when it was dumped, whatever else is missing.
 #[test]
 fn partial_restores() {
@@ -155,6 +152,11 @@ fn partial_restores() {
         let feeds: String = feeds.iter().map(|(feed, _, source)| create(feed, source, since)).collect();
         format!("CREATE EXTENSION sno; {tables}; {feeds}")
     };
+    // Rows that are restored alone do not have the keys of their transaction.
+    let disabled: String = { feeds.iter() }
+        .filter(|(feed, ..)| *feed != "few")
+        .map(|(.., source)| format!("ALTER TABLE {source} DISABLE TRIGGER sno_own_keys;"))
+        .collect();
     for (dump, before, restore, missing) in [
         (&[][..], String::new(), &[][..], false),
         (&[], String::new(), &["-j", "2"], false),
@@ -162,8 +164,8 @@ fn partial_restores() {
         (&["-N", "logs"], String::new(), &[], true),
         (&["-T", "logs.entries"], String::new(), &[], true),
         (&[], String::new(), &["-N", "logs"], true),
-        (&["-a"], migrations("") + REPLICA, &[], false),
-        (&["-a"], migrations(", now()") + REPLICA, &[], false),
+        (&["-a"], migrations("") + &disabled, &[], false),
+        (&["-a"], migrations(", now()") + &disabled, &[], false),
         (&["-a"], migrations(", refuse_old_keys => false"), &[], false),
         (&["-a"], format!("CREATE EXTENSION sno; {tables}"), &["--disable-triggers"], false),
     ] {

@@ -134,6 +134,16 @@ fn keys_that_are_older_than_their_insert() {
     assert_eq!(code(&mut client, &format!("INSERT INTO lists VALUES ({two_minutes}, 1)")), "23514");
     // One that is copied there stays where it was, too.
     assert_eq!(code(&mut client, "INSERT INTO lists SELECT id, 1 FROM lists"), "23514");
+    // What is replicated, too, but for subscriptions.
+    client.run("SET session_replication_role = replica");
+    for table in ["lists", "open"] {
+        assert_eq!(code(&mut client, &format!("INSERT INTO {table} VALUES ({two_minutes}, 1)")), "23514");
+    }
+    client.run(&format!(
+        "BEGIN; CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false, slot_name = NONE, enabled = false);
+         INSERT INTO pg_subscription_rel SELECT oid, 'lists'::regclass, 'r' FROM pg_subscription; INSERT INTO open VALUES ({two_minutes}, 1); ROLLBACK;
+         DELETE FROM uuidv7_feeds; INSERT INTO lists VALUES ({two_minutes}, 1); RESET session_replication_role"
+    ));
     // Without a feed, all are inserted.
     client.run("DELETE FROM uuidv7_feeds; SELECT uuidv7_refuse_old_keys('items')");
     client.run(&format!("INSERT INTO items VALUES ({two_minutes})"));
