@@ -4,8 +4,9 @@ use std::{ffi::c_char, ptr};
 
 use pgrx::pg_sys::{
     self, Append, CmdType, CommandDest, CreateTableAsStmt, CteScan, CustomScan, EState, FunctionCallInfo,
-    FunctionScan, MergeAppend, ModifyTable, Node, NodeTag, ObjectType, Plan, PlannedStmt, PortalData,
-    RangeTblEntry, RangeTblFunction, ReturnSetInfo, SubqueryScan, TargetEntry,
+    FunctionScan, Join, JoinType, MergeAppend, ModifyTable, NestLoop, Node, NodeTag, ObjectType, Plan,
+    PlannedStmt, PortalData, RangeTblEntry, RangeTblFunction, ReturnSetInfo, SubqueryScan, TargetEntry,
+    WindowAgg,
 };
 
 use crate::pg::{nodes::nodes, raw};
@@ -42,8 +43,8 @@ pub(super) unsafe fn transaction_goes_on() -> bool {
     raw::IsTransactionBlock() || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
 }
 
-/// Whether a statement stores the rows of a call, or works with them itself: all of them reach what it writes, by FROM and WITH. It can leave
-/// out some by a condition, but not by a LIMIT; and a subquery, as of EXISTS, may read a part of them. A temporary table stores them only until the
+/// Whether a statement stores the rows of a call, or works with them itself: all of them reach what it writes, by FROM and WITH. A condition, an
+/// inner join or a LIMIT leaves out some, and a subquery, as of EXISTS, may read a part of them. A temporary table stores them only until the
 /// transaction has done something with them.
 pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool {
     let Some((state, statement)) = statement(call) else { return false };
@@ -57,12 +58,12 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool 
     } else {
         pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state, goes_on))
     };
-    stores && gets(statement.planTree, call, statement)
+    stores && gets(statement.planTree, call, statement, false)
         || nodes(statement.subplans).iter().any(|&plan| {
             !plan.is_null()
                 && (*plan).type_ == NodeTag::T_ModifyTable
                 && (goes_on || !is_temporary(plan.cast(), statement))
-                && gets(plan.cast(), call, statement)
+                && gets(plan.cast(), call, statement, false)
         })
 }
 
@@ -114,14 +115,29 @@ unsafe fn is_part_of_work(portal: &PortalData) -> bool {
         && nodes(client.stmts).iter().any(|&statement| writes_anywhere(&*statement.cast()))
 }
 
-/// Whether a plan gets all rows of a call.
-unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt) -> bool {
+/// Whether a plan gets all rows of a call. What changes or deletes rows may join them, and has nothing to do for others.
+unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt, may_join: bool) -> bool {
+    // A condition.
+    if !(*plan).qual.is_null() {
+        return false;
+    }
+    let may_join = match (*plan).type_ {
+        NodeTag::T_ModifyTable => (*plan.cast::<ModifyTable>()).operation != CmdType::CMD_INSERT,
+        _ => may_join,
+    };
+    let all = |input| gets(input, call, statement, may_join);
     let calls = match (*plan).type_ {
-        NodeTag::T_Limit => return false,
+        NodeTag::T_Limit | NodeTag::T_SetOp => return false,
+        // A condition on a window function that stays false.
+        NodeTag::T_WindowAgg if !(*plan.cast::<WindowAgg>()).runCondition.is_null() => return false,
         NodeTag::T_CteScan => {
             let number = (*plan.cast::<CteScan>()).ctePlanId as usize - 1;
             let table = nodes(statement.subplans).get(number);
-            return table.is_some_and(|&table| !table.is_null() && gets(table.cast(), call, statement));
+            return table.is_some_and(|&table| !table.is_null() && all(table.cast()));
+        }
+        NodeTag::T_NestLoop | NodeTag::T_MergeJoin | NodeTag::T_HashJoin if !may_join => {
+            let (left, right) = keeps(plan);
+            return left && all((*plan).lefttree) || right && all((*plan).righttree);
         }
         NodeTag::T_FunctionScan => nodes((*plan.cast::<FunctionScan>()).functions)
             .iter()
@@ -131,7 +147,22 @@ unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt) -> boo
         }
         _ => false,
     };
-    calls || inputs(plan).any(|input| gets(input, call, statement))
+    calls || inputs(plan).any(all)
+}
+
+/// Whether a join keeps all rows of its left side, and of its right side. An inner join does of the latter if it calls that for each row of the
+/// other and has no condition.
+unsafe fn keeps(plan: *mut Plan) -> (bool, bool) {
+    let join = &*plan.cast::<Join>();
+    match join.jointype {
+        JoinType::JOIN_LEFT => (true, false),
+        JoinType::JOIN_RIGHT => (false, true),
+        JoinType::JOIN_FULL => (true, true),
+        JoinType::JOIN_INNER if (*plan).type_ == NodeTag::T_NestLoop => {
+            (false, join.joinqual.is_null() && !(*plan.cast::<NestLoop>()).nestParams.is_null())
+        }
+        _ => (false, false),
+    }
 }
 
 /// The plans that a plan gets rows from.
