@@ -234,7 +234,7 @@ BEGIN
     PERFORM sno_internal.tell_of_publications();
     SELECT o.passing, o.by_table, o.by_column INTO t FROM sno_internal.origin(source, key) o;
     IF t.by_column IS NOT NULL THEN
-        RAISE NOTICE 'rows that enter "%" later than with their keys would be missed', t.passing
+        RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
             USING DETAIL = format('Its condition on column %I of %s can become true by an UPDATE, or by another row.',
                 t.by_column, t.by_table),
             HINT = format('If that happens, track the changes instead: %s.sno_track_changes(%L).',

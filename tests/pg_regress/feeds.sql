@@ -11,7 +11,7 @@ DO $$ BEGIN
         sno_create_feed('later', 'items', now(), margin => '0'), sno_create_feed('long', 'items', margin => '1 hour'), pg_sleep(0.008);
 END $$;
 --> NOTICE:  triggers on "public.items" refuse rows whose keys were not generated in their transaction
---> NOTICE:  rows that enter "public.odd" later than with their keys would be missed
+--> WARNING:  rows that enter "public.odd" later than with their keys would be missed
 --> DETAIL:  Its condition on column n of public.items can become true by an UPDATE, or by another row.
 --> HINT:  If that happens, track the changes instead: public.sno_track_changes('public.items').
 --> NOTICE:  feed "odd" begins with the rows that "public.odd" has already

@@ -145,7 +145,7 @@ HINT:  Leave that to the program that reads the feed, or insert a row into anoth
     };
     let by = |view: &str, column: &str, table: &str| {
         format!(
-            "NOTICE:  rows that enter \"public.{view}\" later than with their keys would be missed
+            "WARNING:  rows that enter \"public.{view}\" later than with their keys would be missed
 DETAIL:  Its condition on column {column} of public.{table} can become true by an UPDATE, or by another row.
 HINT:  If that happens, track the changes instead: public.sno_track_changes('public.{table}')."
         )
