@@ -75,7 +75,7 @@ pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends. Not so on a
 /// server that generates nothing; triggers that ask do so in restores, too. Of what a subscription brings there is nothing to ask: no feed
-/// is read by this server's horizon.
+/// of it can be read.
 fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
     refuse_in_worker("sno_holds_horizon()")?;
     let holds = is_preloaded() && TRANSACTION.holds(id.tick());
