@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, assert_soon, code, error, text};
+use sno_tests::{Mode, Server, Sql as _, assert_soon, code, error, text, wait_until};
 
 use super::{INSERT, READ, SETUP, next_tick, server};
 use crate::at_point;
@@ -209,10 +209,35 @@ fn pauses() {
         wait.join().unwrap()
     });
     assert_eq!((waited.as_str(), peek(&mut client).as_str()), ("t", "2"));
-    // A failure during a wait, which ends when the time is there.
-    fail(&mut client, 2, 2, "'0.5 s'");
-    assert_eq!(text(&mut client, "CALL sno_wait_feed('feed', '20 s')"), "t");
-    assert_eq!(peek(&mut client), "2");
+    advance(&mut client, 2);
+    // A failure just before a session that waits looks for the row: the wait ends when the time is there.
+    let failed = std::thread::scope(|scope| {
+        let wait = scope.spawn(|| text(&mut server.connect(), "CALL sno_wait_feed('feed', '20 s')"));
+        let waits = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query ~ '^CALL'";
+        wait_until("a session that waits", || client.one(waits));
+        let mut failed = Instant::now();
+        let other = || {
+            fail(&mut client, 3, 3, "'0.5 s'");
+            failed = Instant::now();
+        };
+        let mut writer = server.connect();
+        let write = || {
+            writer.run(&format!("{INSERT} (3)"));
+            wait.join().unwrap()
+        };
+        assert_eq!(at_point(&server, "look begins", write, other), "t");
+        failed
+    });
+    assert!(failed.elapsed() > Duration::from_millis(400), "{:?}", failed.elapsed());
+    assert_soon(failed.elapsed(), Duration::from_secs(5));
+    assert_eq!(peek(&mut client), "3");
+    // The rows before it are there at once.
+    advance(&mut client, 3);
+    client.run(&format!("{INSERT} (4), (5)"));
+    next_tick();
+    fail(&mut client, 5, 5, "'1 day'");
+    assert_eq!(text(&mut client, "CALL sno_wait_feed('feed', '5 s')"), "t");
+    assert_eq!(peek(&mut client), "4");
 }
 
 /// What no peek can have returned has not failed: from then on, all rows up to there would come one by one.

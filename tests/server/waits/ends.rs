@@ -59,12 +59,17 @@ fn what_is_waited_for_goes_away() {
     let server = Server::builder().start();
     server.run(SETUP);
     server.run("SELECT sno_create_feed('other', 'items')");
-    for (feed, drop, sqlstate) in
-        [("other", "SELECT sno_drop_feed('other')", "42704"), ("feed", "DROP TABLE items", "42P01")]
-    {
+    let (wait_feed, wait_read) =
+        ("CALL sno_wait_feed('feed', '50 s')", "CALL sno_wait_read('feed', 'xxxxxxxxxxxxxxxx', '50 s')");
+    let again = "CREATE TABLE items (id sno PRIMARY KEY, n integer); SELECT sno_create_feed('feed', 'items')";
+    for (call, before, drop, sqlstate) in [
+        ("CALL sno_wait_feed('other', '50 s')", "", "SELECT sno_drop_feed('other')", "42704"),
+        (wait_feed, "", "DROP TABLE items", "42P01"),
+        (wait_read, again, "DROP TABLE items", "42P01"),
+    ] {
         let mut other = server.connect();
-        let call = format!("CALL sno_wait_feed('{feed}', '50 s')");
-        let (server, call) = (&server, &call);
+        other.run(before);
+        let server = &server;
         thread::scope(|scope| {
             let waiter = scope.spawn(move || code(&mut server.connect(), call));
             wait_until("a session that waits", || waiting(&mut other) == 1);
