@@ -25,7 +25,7 @@ pub trait Abbreviate: Argument + Ord + Copy {
     fn key(self, abbreviation: Self::Abbreviation) -> u64;
 }
 
-/// The state of a sort by abbreviated keys.
+/// The state of a sort by abbreviated keys, which [`abbreviated`] allocates in the sort's memory.
 struct Sort<A> {
     /// The parameters, from the first value on.
     abbreviation: Option<A>,
@@ -38,50 +38,41 @@ struct Sort<A> {
 
 /// Sort support with abbreviated keys.
 pub unsafe fn abbreviated<T: Abbreviate>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: PostgreSQL passes the struct to fill; the state is allocated in the memory context of the sort.
-    unsafe {
-        pgrx::pgrx_extern_c_guard(|| {
-            let ssup = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
-            ssup.comparator = Some(compare::<T>);
-            if ssup.abbreviate {
-                let size = size_of::<Sort<T::Abbreviation>>();
-                let sort = pg_sys::MemoryContextAlloc(ssup.ssup_cxt, size).cast::<Sort<T::Abbreviation>>();
-                sort.write(Sort {
-                    abbreviation: None,
-                    count: 0,
-                    distinct: DistinctCounter::new(),
-                    counting: true,
-                });
-                ssup.ssup_extra = sort.cast::<c_void>();
-                ssup.comparator = Some(ssup_datum_unsigned_cmp);
-                ssup.abbrev_converter = Some(abbreviate::<T>);
-                ssup.abbrev_abort = Some(abort_abbreviation::<T>);
-                ssup.abbrev_full_comparator = Some(compare::<T>);
-            }
-        });
-    }
+    pgrx::pgrx_extern_c_guard(|| {
+        let ssup = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
+        ssup.comparator = Some(compare::<T>);
+        if ssup.abbreviate {
+            let size = size_of::<Sort<T::Abbreviation>>();
+            let sort = pg_sys::MemoryContextAlloc(ssup.ssup_cxt, size).cast::<Sort<T::Abbreviation>>();
+            sort.write(Sort {
+                abbreviation: None,
+                count: 0,
+                distinct: DistinctCounter::new(),
+                counting: true,
+            });
+            ssup.ssup_extra = sort.cast::<c_void>();
+            ssup.comparator = Some(ssup_datum_unsigned_cmp);
+            ssup.abbrev_converter = Some(abbreviate::<T>);
+            ssup.abbrev_abort = Some(abort_abbreviation::<T>);
+            ssup.abbrev_full_comparator = Some(compare::<T>);
+        }
+    });
     Datum::null()
 }
 
 /// Sort support of a type that is one unsigned number, by value.
 pub unsafe fn unsigned(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: PostgreSQL passes the struct to fill.
-    unsafe {
-        let ssup = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
-        (*ssup).comparator = Some(ssup_datum_unsigned_cmp);
-    }
+    let ssup = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
+    (*ssup).comparator = Some(ssup_datum_unsigned_cmp);
     Datum::null()
 }
 
 unsafe extern "C-unwind" fn compare<T: Abbreviate>(x: Datum, y: Datum, _: SortSupport) -> c_int {
-    // SAFETY: a sort of this type.
-    unsafe { T::from_datum(x).cmp(&T::from_datum(y)) as c_int }
+    T::from_datum(x).cmp(&T::from_datum(y)) as c_int
 }
 
 unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: SortSupport) -> Datum {
-    // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
-    let (value, sort) =
-        unsafe { (T::from_datum(original), &mut *(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>()) };
+    let (value, sort) = (T::from_datum(original), &mut *(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>());
     let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor()));
     sort.count += 1;
     if sort.counting {
@@ -93,17 +84,14 @@ unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: Sor
 /// Whether to sort without abbreviated keys, since nearly all are equal: fewer than one distinct key in 2000,
 /// PostgreSQL's limit for `uuid`. This does not happen with unique IDs, but with references to few rows.
 unsafe extern "C-unwind" fn abort_abbreviation<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
-    // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
-    let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>() };
+    let sort = &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>();
     let distinct = u64::from(sort.distinct.at_least());
     let abort = in_memory >= 10_000 && sort.counting && distinct < sort.count / 2000 + 1;
-    // As PostgreSQL's types do. SAFETY: reads a setting; the guard has nothing to drop.
-    unsafe {
-        if abort && pg_sys::trace_sort {
-            pgrx::pgrx_extern_c_guard(|| {
-                pgrx::log!("aborting abbreviation: {distinct} distinct keys of {}", sort.count)
-            });
-        }
+    // As PostgreSQL's types do.
+    if abort && pg_sys::trace_sort {
+        pgrx::pgrx_extern_c_guard(|| {
+            pgrx::log!("aborting abbreviation: {distinct} distinct keys of {}", sort.count)
+        });
     }
     abort
 }

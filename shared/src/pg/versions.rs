@@ -8,6 +8,8 @@
 //! |---|---|
 //! | the flags of a setting | no function says whether a library has defined it |
 
+#![allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+
 use std::{
     ffi::{CStr, c_int, c_void},
     ptr,
@@ -45,7 +47,6 @@ pub type OnTable = unsafe fn(*mut PlannerInfo, *mut RelOptInfo, &RangeTblEntry);
 
 /// Has a function called, from the load of the library on, for each table of each query: when the planner has read the
 /// catalogs about it, and before it distributes conditions to tables. It follows the rule of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub fn on_table(function: OnTable) {
     #[cfg(not(feature = "pg19"))]
     type Hook = pg_sys::get_relation_info_hook_type;
@@ -108,7 +109,6 @@ pub fn on_table(function: OnTable) {
 
 /// Has a function called, from the load of the library on, for each relation of each query that is no join: when the
 /// planner has its paths, and before it compares them. It follows the rule of [`raw`].
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub fn on_paths(function: OnTable) {
     static mut FUNCTION: Option<OnTable> = None;
     /// The hook of another library, which ours replaces and calls.
@@ -143,7 +143,6 @@ pub fn on_paths(function: OnTable) {
 ///
 /// # Safety
 /// A class and a relation of the same planning.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn find_member<T>(
     class: *mut EquivalenceClass,
     relation: *mut RelOptInfo,
@@ -183,7 +182,6 @@ pub unsafe fn find_member<T>(
 ///
 /// # Safety
 /// A condition that is not AND, and the other one's node, of the same planning.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn restriction(
     root: *mut PlannerInfo,
     condition: *mut Node,
@@ -252,7 +250,6 @@ pub unsafe fn restriction(
 ///
 /// # Safety
 /// A function that exists.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub unsafe fn may_call(function: Oid) -> bool {
     unsafe extern "C-unwind" {
         #[cfg(feature = "pg15")]
@@ -299,14 +296,12 @@ unsafe extern "C-unwind" {
 }
 
 /// The `timestamptz` of a `timestamp` in the session's time zone; an infinity if that is out of range.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub fn timestamptz_of_timestamp(timestamp: i64) -> i64 {
     // SAFETY: a plain call, which raises no error.
     unsafe { timestamp2timestamptz_safe(timestamp, &mut overflow()) }
 }
 
 /// The `timestamptz` at which a `date` begins in the session's time zone; an infinity if that is out of range.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub fn timestamptz_of_date(date: i32) -> i64 {
     // SAFETY: a plain call, which raises no error.
     unsafe { date2timestamptz_safe(date, &mut overflow()) }
