@@ -57,9 +57,9 @@ const TRAPS: &str = r#"
             SELECT DISTINCT o.oprname AS name, l.type AS l, r.type AS r,
                 CASE o.oprresult WHEN 'boolean'::regtype THEN 'boolean' WHEN 'text'::regtype THEN 'text' ELSE l.type::text END AS result
             FROM types l, types r, pg_operator o
-            WHERE o.oprname = ANY ('{=,<>,<,<=,>,>=,||,+,-,~,!~,~~,*,/,%,&,|,<<,>>}') AND o.oprcode IN (SELECT p.oid FROM pg_proc p WHERE p.proname IN
+            WHERE o.oprname = ANY ('{=,<>,<,<=,>,>=,||,+,-,~,!~,~~,*,/,%,&,|,<<,>>,->,->>,@>,&&}') AND o.oprcode IN (SELECT p.oid FROM pg_proc p WHERE p.proname IN
                 ('int4eq', 'int4ne', 'int4lt', 'int4le', 'int4gt', 'int4ge', 'textcat', 'int4pl', 'int4mi', 'textregexeq', 'textregexne',
-                    'textlike', 'int4mul', 'int4div', 'int4mod',
+                    'textlike', 'json_object_field', 'json_object_field_text', 'arraycontains', 'arrayoverlap', 'int4mul', 'int4div', 'int4mod',
                     'int4and', 'int4or', 'int4shl', 'int4shr'))
         LOOP
             EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.caught_%s(%s, %s) RETURNS %4$s %s',
