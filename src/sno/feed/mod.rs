@@ -29,6 +29,9 @@
 //! A feed whose position is in the future, since the clock was fast, goes back at its first call after the horizons were lowered. That call
 //! returns nothing.
 //!
+//! [Creating and seeking](manage) read no rows: SQL refuses what cannot be read (`key_of`), and says where the feed begins (`position_of`), at most
+//! below the first ID of an open transaction.
+//!
 //! A [wait](wait) ends its transaction and sleeps, without a snapshot or a lock. [`sno_core::Watch`] decides when to look, and for which IDs.
 //! A look is a transaction of its own. It opens the feed and reads rows as a call does, but only the first one, and each query sees all that
 //! is committed by then. It stores the position only if there are no rows and the stored one is ten seconds old.

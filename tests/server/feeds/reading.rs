@@ -1,4 +1,4 @@
-//! How a feed is read: two sessions at once, what a call writes, its plans.
+//! Where a feed begins, and how it is read: two sessions at once, what a call writes, its plans.
 
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, text, wait_until};
