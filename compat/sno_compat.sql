@@ -22,8 +22,11 @@ $$;
 
 CREATE FUNCTION sno_internal.snowflake_si_base_clock() RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
 CREATE FUNCTION sno_internal.snowflake_si_machine_bits() RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.snowflake_si_machine_bits()
+    IS 'internal: number of machine bits of this server, from its settings';
 CREATE FUNCTION snowflake_si_new() RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_new() IS 'new unique Snowflake-SI ID';
 
@@ -115,6 +118,7 @@ CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
 CREATE FUNCTION sno_internal.uid60_from_bigint(bigint) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
 CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
@@ -209,9 +213,9 @@ COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix at
 CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
--- The gid whose 16 bytes a uuid has.
 CREATE FUNCTION sno_internal.gid_from_uuid(uuid) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
 
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;
 COMMENT ON CAST (gid AS uuid) IS 'the 16 bytes, in the same order';

@@ -23,6 +23,7 @@ CREATE TABLE sno_internal.node_starts (
     timeline integer PRIMARY KEY,
     since sno
 );
+COMMENT ON TABLE sno_internal.node_starts IS 'internal: after which ID a node has begun to generate';
 -- Whatever ALTER DEFAULT PRIVILEGES has granted.
 DO $$
 DECLARE
@@ -45,6 +46,7 @@ CREATE FUNCTION sno_internal.timeline() RETURNS integer
 AS $$
     SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer
 $$;
+COMMENT ON FUNCTION sno_internal.timeline() IS 'internal: the timeline of the WAL';
 
 -- Notes the present timeline. A server that was a standby generates after the last commit that it has replayed.
 CREATE FUNCTION sno_internal.note_start(since sno) RETURNS void
@@ -52,6 +54,7 @@ CREATE FUNCTION sno_internal.note_start(since sno) RETURNS void
 AS $$
     INSERT INTO sno_internal.node_starts AS s VALUES (sno_internal.timeline(), since) ON CONFLICT DO NOTHING
 $$;
+COMMENT ON FUNCTION sno_internal.note_start(sno) IS 'internal: notes since when this node generates IDs';
 
 -- A node that Citus is just adding may have no server number yet, and so no horizon.
 DO $$
@@ -73,6 +76,7 @@ AS $$
     SELECT coalesce(array_agg(n.groupid ORDER BY n.groupid), '{}') FROM pg_catalog.pg_dist_node n
     WHERE n.noderole = 'primary' AND to_jsonb(n) ->> 'nodeisclone' IS DISTINCT FROM 'true'
 $$;
+COMMENT ON FUNCTION sno_internal.groups() IS 'internal: groups of the nodes of the cluster';
 
 -- The last group that Citus has given to a node; null where it gives none, and while a node is added: who adds one
 -- takes the lock before the group. Clones have groups before they can commit. Whatever it is, after a crash of the
@@ -97,6 +101,7 @@ BEGIN
     ));
 END
 $$;
+COMMENT ON FUNCTION sno_internal.last_group() IS 'internal: the last group that Citus has given to a node';
 
 -- The horizon of a node, what its IDs have that no other node may have, since when it generates them, and after which
 -- ID it goes on if its horizons were lowered.
@@ -123,6 +128,7 @@ BEGIN
     RETURN result;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.horizon_of_node(interval) IS 'internal: the horizon and the server number of a node';
 
 -- What a node is still to commit, but for the distributed transaction of one session: its clock; its processes that are
 -- in a transaction; those that write for a distributed transaction or for another node; what is prepared. In this
@@ -151,6 +157,7 @@ BEGIN
         'prepared', coalesce(prepared, '[]'));
 END
 $$;
+COMMENT ON FUNCTION sno_internal.open_on_node(bigint) IS 'internal: what a node of the cluster is still to commit';
 
 -- What holds feeds back: transactions that have IDs, or write for a distributed transaction or another node, and what
 -- is prepared.
@@ -173,13 +180,15 @@ BEGIN
     RETURN result;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.holders_on_node() IS 'internal: what holds back feeds of tables of Citus on a node';
 
--- IDs up to which the feeds of a node have read the rows of a table.
 CREATE FUNCTION sno_internal.readers_on_node(source text) RETURNS json
     LANGUAGE SQL VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce(json_agg(r.read), '[]') FROM sno_internal.readers(to_regclass(source)) r
 $$;
+COMMENT ON FUNCTION sno_internal.readers_on_node(text) IS
+    'internal: IDs up to which the feeds of a node have read the rows of a table';
 
 -- The answer of a node to one of these questions, with the last group and then those that it knows, or its error.
 CREATE FUNCTION sno_internal.answer(question text, argument text) RETURNS json
@@ -202,6 +211,7 @@ EXCEPTION WHEN OTHERS THEN
     RETURN json_build_object('state', state, 'message', message, 'detail', detail, 'hint', hint);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.answer(text, text) IS 'internal: the answer of a node to a question';
 
 -- The answers of all nodes, this one included. A node that is disabled is asked, too, since it can have clients. A node
 -- that does not answer is an error, and so is a list of nodes that is not the coordinator's for a second: rows of a
@@ -279,6 +289,7 @@ BEGIN
     RETURN NEXT;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.ask_nodes(text, text, integer) IS 'internal: the answers of all nodes to a question';
 
 -- The least of the horizons of all nodes, who these are, and those of them that are not known. Who asks for it is
 -- warned if two nodes have one number, or the number of one contains that of the other. A node that has left may
@@ -351,6 +362,7 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.least_horizon(interval, text) IS 'internal: the least of the horizons of all nodes';
 
 -- What all nodes are still to commit. `writing_for` is the age of the oldest distributed transaction that writes, by
 -- the clock of the node that began it, and `clock` is the slowest one. `to_wait_for` are those of which nothing else
@@ -393,6 +405,7 @@ BEGIN
     FROM nodes n;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.open_on_nodes() IS 'internal: what the nodes of the cluster are still to commit';
 
 -- A horizon for rows of tables of Citus: below it, each transaction that has generated an ID has ended on all nodes,
 -- and none will generate one; but not before what was read, up to an ID. Null if that takes more than a second.
@@ -454,6 +467,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.scope_horizon(interval, sno, text) IS
+    'internal: a horizon for rows of tables of Citus';
 
 -- Of the feeds on all nodes.
 CREATE FUNCTION sno_internal.scope_read(source regclass) RETURNS sno
@@ -469,6 +484,8 @@ BEGIN
     RETURN result;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.scope_read(regclass) IS
+    'internal: ID up to which the feeds of all nodes have read the rows of a table';
 
 CREATE FUNCTION sno_citus_holders(OUT node integer, OUT pid integer, OUT gid text, OUT since timestamptz)
     RETURNS SETOF record LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -480,9 +497,10 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_citus_holders() IS 'what holds back feeds of tables of Citus, on all nodes';
 
--- Whether transactions with IDs become transactions of Citus.
 CREATE FUNCTION sno_internal.sno_joins_citus() RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_joins_citus() IS
+    'internal: whether transactions with IDs become transactions of Citus';
 
 REVOKE EXECUTE ON FUNCTION sno_internal.timeline(), sno_internal.note_start(sno), sno_internal.groups(),
     sno_internal.last_group(), sno_internal.horizon_of_node(interval), sno_internal.open_on_node(bigint),

@@ -2,11 +2,12 @@
 -- Casts to and from other types, all explicit
 --
 
--- The characters of an ID as the bytes of a uuid, and back.
 CREATE FUNCTION sno_internal.sno_to_uuid(sno) RETURNS uuid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_to_uuid(sno) IS 'internal: the characters of an ID as the bytes of a uuid';
 CREATE FUNCTION sno_internal.sno_from_uuid(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_from_uuid(uuid) IS 'internal: the ID whose characters are the bytes of a uuid';
 CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_uuidv7(sno) IS 'a uuid of version 7 with the fields of an ID';

@@ -47,6 +47,8 @@ BEGIN
     WHERE i.indrelid = source AND i.indisprimary;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.log_key(regclass, regclass) IS
+    'internal: the primary key of a table as the statements of its log write it';
 
 -- The log of a table, whose names must be free.
 CREATE FUNCTION sno_internal.create_log(source regclass, metabyte integer, log text, changes text, definitions text)
@@ -81,6 +83,8 @@ BEGIN
         'keys of changed rows, written by triggers: see sno_track_changes()');
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_log(regclass, integer, text, text, text) IS
+    'internal: create the log of the changes of a table';
 
 -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole row, so
 -- that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to depend on
@@ -109,6 +113,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_changes(regclass, regclass, text, boolean) IS
+    'internal: create or replace the view of the changes of a table';
 
 CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -175,6 +181,7 @@ BEGIN
     RETURN changes;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.track_changes(regclass, integer) IS 'internal: sno_track_changes()';
 CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS
@@ -202,6 +209,7 @@ BEGIN
     RETURN forgotten;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.forget_changes(regclass) IS 'internal: sno_forget_changes()';
 CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS
@@ -221,6 +229,8 @@ AS $$
     JOIN pg_depend names ON names.classid = 'pg_trigger'::regclass AND names.objid = g.oid
         AND names.refclassid = 'pg_class'::regclass AND names.refobjid = b.relation
 $$;
+COMMENT ON FUNCTION sno_internal.logs_below(regclass)
+    IS 'internal: logs of changes below a table or view, and their tables';
 
 -- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
 -- feeds that are set back.
@@ -239,6 +249,8 @@ BEGIN
         USING log, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS
+    'internal: delete from a log what all feeds have read, but for the last hour';
 
 CREATE FUNCTION sno_internal.untrack_changes(source regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -270,6 +282,7 @@ BEGIN
     EXECUTE format('DROP TABLE %s', tracked.log);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.untrack_changes(regclass) IS 'internal: sno_untrack_changes()';
 CREATE FUNCTION sno_untrack_changes(source regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_untrack_changes(regclass) IS 'drop what sno_track_changes() has created for a table';

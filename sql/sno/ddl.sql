@@ -3,12 +3,13 @@
 -- warn the role that gives it. An error here would keep everybody from working: only a cancellation raises one.
 --
 
--- Tables that the command of an event trigger has created or altered; which one was attached or inherits since then, or
--- was detached; which column was the first that it has added.
 CREATE FUNCTION sno_internal.sno_altered(
         OUT relation regclass, OUT child regclass, OUT added smallint, OUT is_detached boolean
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION sno_internal.sno_altered() IS
+    'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
+    'since then, or was detached; which column was the first that it has added';
 
 -- The table in whose log the changes of a table are: itself, or one that it is a partition of, and which can be a
 -- partition, too.
@@ -19,6 +20,7 @@ AS $$
     FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) t(oid)
     JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgname = 'sno_log' AND g.tgparentid = 0
 $$;
+COMMENT ON FUNCTION sno_internal.logged_as(regclass) IS 'internal: the table in whose log the changes of a table are';
 
 -- Has the changes of a partition logged that was created or attached.
 CREATE FUNCTION sno_internal.log_attached(child regclass) RETURNS void
@@ -43,6 +45,8 @@ EXCEPTION WHEN OTHERS THEN
             sno_internal.schema(), root);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.log_attached(regclass) IS
+    'internal: follow partitions that were created or attached';
 
 -- The trigger for TRUNCATE of a tracked table depends on its partitions, so that none can be dropped. A dump does not
 -- have these dependencies: they are created when a restore has created the trigger.
@@ -63,6 +67,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.restore_dependency(oid) IS
+    'internal: makes a restored trigger for TRUNCATE depend on its partition, so that DROP is refused';
 
 -- The first key of a table, or the first one after another.
 CREATE FUNCTION sno_internal.first_key(source regclass, key name, after sno) RETURNS sno
@@ -80,9 +86,12 @@ BEGIN
     RETURN first;
 END
 $$;
--- first_key(), as the owner of the table.
+COMMENT ON FUNCTION sno_internal.first_key(regclass, name, sno)
+    IS 'internal: the first key of a table, or the first one after another';
 CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name, after sno) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name, sno) IS
+    'internal: sno_internal.first_key(), as the owner of the table';
 
 -- Warns of rows in a new partition or child whose keys are below the position of a feed of its parent. These rows may
 -- have been read before, in a partition that was detached for a while or that they were moved from: so this is no
@@ -129,6 +138,8 @@ EXCEPTION WHEN OTHERS THEN
         HINT = 'If so, call sno_seek_feed() with a time before them.';
 END
 $$;
+COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
+    'internal: warn of rows that feeds of a table above theirs have passed';
 
 -- Warns of rows in a partition that feeds of its parent have not read, and now will not.
 CREATE FUNCTION sno_internal.warn_of_unread_rows(parent regclass, child regclass) RETURNS void
@@ -151,6 +162,8 @@ EXCEPTION WHEN OTHERS THEN
         HINT = 'If so, attach it again until they have read these rows.';
 END
 $$;
+COMMENT ON FUNCTION sno_internal.warn_of_unread_rows(regclass, regclass) IS
+    'internal: warn of rows that feeds have not read of a partition that was detached';
 
 -- Has a new partition or child refuse keys of earlier transactions, if its parent does. PostgreSQL gives the triggers
 -- of the parent to partitions; for children by inheritance they are created here. Only for keys of an ID type: the cast
@@ -184,6 +197,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.guard_child(regclass) IS
+    'internal: has a new child refuse rows that feeds of its parent would miss, and warns of those it has';
 
 -- Warns that a command has changed values in all rows of a table. Partitions are rewritten one by one, so this warns
 -- once for each statement of a client.
@@ -202,6 +217,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.warn_of_new_values(regclass) IS
+    'internal: warn of rows that DDL has changed';
 
 -- The tables with rows to which ADD COLUMN has given values without a rewrite: the table that was altered, its
 -- partitions and its children, where the column can have another number. `added` is the number of the first new column.
@@ -218,6 +235,8 @@ AS $$
     WHERE n.attrelid = relation AND n.attnum >= added AND (a.atthasmissing OR a.attgenerated = 'v')
         AND pg_relation_size(b.oid) > 0
 $$;
+COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
+    'internal: tables in whose rows new columns have values';
 
 -- Warns that a table accepts rows that feeds can miss, when its triggers are disabled. Those that were enabled again by
 -- ENABLE TRIGGER fire for replication, too, as they did before.
@@ -243,6 +262,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.after_switch(regclass) IS
+    'internal: warn of a table whose triggers do not refuse keys of earlier transactions';
 
 -- Does what follows from a command on one table.
 CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint, is_detached boolean)
@@ -263,6 +284,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.after_command(regclass, regclass, smallint, boolean) IS
+    'internal: follow what a command has done to a table';
 
 -- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL), or of a table that was unlogged
 -- (reason 1); not of one that only stores the same rows in another way.
@@ -280,6 +303,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.after_rewrite(regclass, integer) IS
+    'internal: warn of a table that a command rewrites with other values';
 
 -- The function of the event triggers. It first asks pg_catalog whether the command concerns a table with the triggers
 -- of this extension: for hardly any command it does, and the role may have no right to sno_internal. The first queries
@@ -354,6 +379,7 @@ EXCEPTION WHEN OTHERS THEN
     END;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
 
 CREATE FUNCTION sno_internal.follow_publication() RETURNS event_trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -366,6 +392,7 @@ EXCEPTION WHEN OTHERS THEN
     RAISE LOG 'publications may have the positions of feeds';
 END
 $$;
+COMMENT ON FUNCTION sno_internal.follow_publication() IS 'internal: what the event trigger for publications does';
 
 CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')

@@ -6,6 +6,7 @@
 -- and a trigger checks what only an INSERT can set, since each UPDATE would parse a CHECK of the table again, which
 -- takes as long as the rest of the UPDATE.
 CREATE DOMAIN sno_internal.feed_time AS timestamptz CHECK (VALUE BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z');
+COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was stored';
 
 -- Up to which ID the rows of each feed were read. The primary key has the owner, so that no role can take a name from
 -- another. Only the role that restores a dump has a right to write here: src/sno/feed/lookup.rs decides who may use a
@@ -35,6 +36,7 @@ CREATE TABLE sno_internal.feed_positions (
     servers text,
     PRIMARY KEY (feed, owner)
 );
+COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
 -- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions", so it dumps the present names of the
 -- sources. Feeds of dropped sources are left out: they would go on with another table of the same name. `lowered` is
 -- above all numbers of the other server, since no horizon of that counts for a position from a dump.
@@ -61,6 +63,7 @@ CREATE TABLE sno_internal.feed_failures (
     error text,
     PRIMARY KEY (feed, owner)
 );
+COMMENT ON TABLE sno_internal.feed_failures IS 'internal: rows of feeds that fail';
 
 -- Revokes whatever ALTER DEFAULT PRIVILEGES has granted. Operators are named with their schema, since search_path has
 -- that of the extension here, where others may have created operators.
@@ -90,10 +93,13 @@ CREATE FUNCTION sno_internal.feed_failures(
         OUT last_error text
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'sno_feed_failures' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION sno_internal.feed_failures()
+    IS 'internal: rows of feeds that fail, with the errors of those that the role may use';
 
--- Drops the feed that a row of a dump replaces, and finds its source.
 CREATE FUNCTION sno_internal.restore_feed(feed text, owner name, source_name text) RETURNS regclass
     AS 'MODULE_PATHNAME', 'sno_restore_feed' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.restore_feed(text, name, text)
+    IS 'internal: drops the feed that a row of a dump replaces, and finds its source';
 CREATE FUNCTION sno_internal.add_feed() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -134,9 +140,12 @@ BEGIN
     RETURN NEW;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.add_feed() IS 'internal: trigger function of sno_internal.feed_positions';
 CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH ROW
     EXECUTE FUNCTION sno_internal.add_feed();
 ALTER TABLE sno_internal.feed_positions ENABLE ALWAYS TRIGGER add_feed;
+COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions
+    IS 'internal: checks new feeds, finds the sources of restored ones';
 
 CREATE FUNCTION sno_feeds(
         OUT feed text, OUT source regclass, OUT owner name, OUT margin interval, OUT "position" sno, OUT lag interval,
@@ -193,6 +202,8 @@ BEGIN
     RETURN other.kind IS NOT NULL;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.check_rows(regclass, name)
+    IS 'internal: whether the rows of a table or view come from all servers of a scope; fails if from elsewhere';
 
 -- The same, asked at each call: also whether a view, which can be replaced, has its key still.
 CREATE FUNCTION sno_internal.is_of_scope(source regclass, key name) RETURNS boolean
@@ -207,6 +218,8 @@ BEGIN
     RETURN is_of_scope;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.is_of_scope(regclass, name)
+    IS 'internal: whether the horizon of a scope counts for the rows of a feed''s table or view';
 
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
 -- the horizon, since rows can still come there.
@@ -245,6 +258,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
+    'internal: position of a feed that is to return the rows since a time, or after an ID';
 
 -- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
 CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
@@ -260,6 +275,8 @@ AS $$
             OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
                 AND a.attnum = ANY (f.conkey)))
 $$;
+COMMENT ON FUNCTION sno_internal.possible_keys(regclass, name)
+    IS 'internal: columns of a table or view that can be the key of a feed: of this name, or of any if it is null';
 
 -- The key of a new feed; and the column of a table that the key shows, if it shows one.
 CREATE FUNCTION sno_internal.key_of(
@@ -306,6 +323,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, interval)
+    IS 'internal: key of a table or view that can have a feed';
 
 CREATE FUNCTION sno_create_feed(
         feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL,

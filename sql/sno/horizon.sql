@@ -2,9 +2,10 @@
 -- The horizon
 --
 
--- Refuses a position in a condition on a table.
 CREATE FUNCTION sno_internal.sno_horizon_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_horizon_support(internal)
+    IS 'internal: refuses a position in a condition on a table';
 CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
@@ -15,18 +16,22 @@ COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID b
 -- For superusers, since this concerns all databases.
 CREATE FUNCTION sno_internal.sno_lower_horizons(OUT number bigint, OUT safe timestamptz)
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_lower_horizons() IS 'internal: lower the horizons of all databases to the clock';
 REVOKE EXECUTE ON FUNCTION sno_internal.sno_lower_horizons() FROM PUBLIC;
--- After which ID a feed goes on, which may have been read by a fast clock.
 CREATE FUNCTION sno_internal.sno_goes_on_after(sno, lowered bigint) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_goes_on_after(sno, bigint)
+    IS 'internal: after which ID a feed goes on, which may have been read by a fast clock';
 
--- Has no ID generated below the horizon any more, if it can; returns the number of the last lowering before.
 CREATE FUNCTION sno_internal.sno_promise(margin interval) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_promise(interval)
+    IS 'internal: has no ID generated below the horizon any more, if it can; the number of the last lowering before';
 
 CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION sno_internal.sno_horizon_holders() IS 'internal: open transactions that have IDs';
 CREATE FUNCTION sno_horizon_holders(OUT pid integer, OUT gid text, OUT since timestamptz) RETURNS SETOF record
     LANGUAGE SQL VOLATILE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC

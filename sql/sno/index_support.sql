@@ -8,9 +8,13 @@ COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fie
 
 CREATE FUNCTION sno_internal.sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_ineqsel(internal, oid, internal, integer) IS
+    'internal: restriction selectivity of <, <=, > and >= operators on sno';
 
 CREATE FUNCTION sno_internal.sno_ineqjoinsel(internal, oid, internal, smallint, internal) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
+    'internal: join selectivity of <, <=, > and >= operators on sno';
 
 ALTER OPERATOR pg_catalog.< (sno, sno) SET (RESTRICT = sno_internal.sno_ineqsel, JOIN = sno_internal.sno_ineqjoinsel);
 ALTER OPERATOR pg_catalog.<= (sno, sno) SET (RESTRICT = sno_internal.sno_ineqsel, JOIN = sno_internal.sno_ineqjoinsel);
@@ -20,6 +24,7 @@ ALTER OPERATOR pg_catalog.>= (sno, sno) SET (RESTRICT = sno_internal.sno_ineqsel
 -- Stable, since the length of a day depends on the time zone.
 CREATE FUNCTION sno_internal.sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
 ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3
     (sno, interval) sno_internal.sno_in_range(sno, sno, interval, boolean, boolean);
 
@@ -39,6 +44,7 @@ $do$;
 
 CREATE FUNCTION sno_internal.sno_brin_distance(sno, sno) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
 
 CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
     OPERATOR 1 <,

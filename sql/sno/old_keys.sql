@@ -13,6 +13,8 @@ BEGIN
     RETURN rows;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.rows_of_key(regclass, name, sno)
+    IS 'internal: how many rows have a key after the statement that inserts one';
 
 -- STABLE, so that it sees what the statement sees.
 CREATE FUNCTION sno_internal.refuse_old_key() RETURNS trigger
@@ -60,6 +62,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.refuse_old_key() IS 'internal: what the triggers of sno_refuse_old_keys() do';
 
 -- The triggers on a table, and which keys each of them guards: by the columns that its condition depends on, since
 -- columns are renamed. Those of partitions have come from one that has dependencies.
@@ -79,6 +82,7 @@ AS $$
     JOIN pg_attribute c ON c.attrelid = a.tgrelid AND c.attnum = d.refobjsubid
     WHERE a.tgparentid = 0
 $$;
+COMMENT ON FUNCTION sno_internal.guards(regclass) IS 'internal: triggers that refuse keys of earlier transactions';
 
 -- Of a table and those that inherit from it, which inherit no triggers, as partitions do: those without the triggers.
 CREATE FUNCTION sno_internal.unguarded(source regclass, key name) RETURNS TABLE (relation regclass)
@@ -93,6 +97,8 @@ AS $$
     SELECT tree.oid::regclass FROM tree
     WHERE (SELECT count(*) FROM sno_internal.guards(tree.oid) g WHERE g.key = unguarded.key) < 2
 $$;
+COMMENT ON FUNCTION sno_internal.unguarded(regclass, name) IS
+    'internal: a table and those that inherit from it, if no triggers refuse keys of earlier transactions';
 
 -- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row. AFTER, so that
 -- they see the key as it is stored, and not that of an INSERT with ON CONFLICT which stores no new row. ALWAYS, since
@@ -123,6 +129,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_guard(regclass, name) IS
+    'internal: creates the triggers that refuse keys of earlier transactions';
 
 CREATE FUNCTION sno_refuse_old_keys(source regclass, key name DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -194,6 +202,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
+    IS 'internal: has rows refused that a new feed would miss';
 
 -- A publication FOR ALL TABLES has the positions of feeds, too.
 CREATE FUNCTION sno_internal.tell_of_publications() RETURNS void
@@ -210,6 +220,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.tell_of_publications() IS
+    'internal: warns of publications by which a server moves feeds of another';
 
 -- Rows that a new feed will not return, whoever inserts them. The conditions of a view can become true when the feed is
 -- past the key of a row. A log of changes has what has changed since the tracking began, and was not cleared.
@@ -252,3 +264,5 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.tell_of_missed(text, regclass, name, timestamptz)
+    IS 'internal: says what a new feed does not return, and where it begins';

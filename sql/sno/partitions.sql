@@ -29,6 +29,9 @@ BEGIN ATOMIC
     -- As text, which has the same order: pg_upgrade restores this before it knows how to sort a sno.
     ORDER BY b.parts[1] COLLATE pg_catalog."C" NULLS FIRST;
 END;
+COMMENT ON FUNCTION sno_internal.partition_bounds(regclass) IS
+    'internal: partitions of a table that is partitioned by sno, with their bounds as IDs and as times, except the '
+    'default one';
 
 CREATE FUNCTION sno_partitions(
         parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
@@ -40,7 +43,6 @@ END;
 COMMENT ON FUNCTION sno_partitions(regclass)
     IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 
--- What of each span of time is in no partition yet, in UTC: all of it, or what the others leave.
 CREATE FUNCTION sno_internal.partition_gaps(
         parent regclass, start timestamp, stop timestamp, width interval, OUT lower sno, OUT upper sno
     ) RETURNS SETOF record
@@ -62,6 +64,8 @@ BEGIN ATOMIC
     WHERE span.start < stop AND free.lower < free.upper AND g.lower < g.upper
     ORDER BY g.lower::text COLLATE pg_catalog."C";
 END;
+COMMENT ON FUNCTION sno_internal.partition_gaps(regclass, timestamp, timestamp, interval)
+    IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
 
 -- What each change of partitions begins with.
 CREATE FUNCTION sno_internal.check_partitioned(parent regclass) RETURNS void
@@ -85,6 +89,8 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.check_partitioned(regclass)
+    IS 'internal: fails if the partitions of a table cannot be changed now';
 
 -- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's
 -- lock_timeout says, or half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
@@ -106,6 +112,8 @@ EXCEPTION
             HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
 END
 $$;
+COMMENT ON FUNCTION sno_internal.alter_partitions(text)
+    IS 'internal: run a statement that changes or locks partitions, with a limit for its waits';
 
 -- The start of the first span: midnight UTC, a Monday, or the first of a month.
 CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
@@ -146,6 +154,8 @@ BEGIN
     RETURN date_bin(width, start, '2001-01-01');
 END
 $$;
+COMMENT ON FUNCTION sno_internal.first_span(interval, timestamptz, timestamptz) IS
+    'internal: start of the first of the spans of a width for a range of time, in UTC; an error if they cannot be';
 
 CREATE FUNCTION sno_internal.create_partition(parent regclass, name text, lower sno, upper sno) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -197,6 +207,8 @@ BEGIN
     RETURN child::regclass;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_partition(regclass, text, sno, sno)
+    IS 'internal: create a partition of a table';
 
 CREATE FUNCTION sno_internal.create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
@@ -229,6 +241,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_partitions(regclass, interval, timestamptz, timestamptz)
+    IS 'internal: sno_create_partitions()';
 
 CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz)
     RETURNS SETOF regclass
@@ -313,6 +327,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolean, boolean)
+    IS 'internal: sno_expire_partitions()';
 
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT NULL
@@ -364,6 +380,8 @@ BEGIN
             least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z')) p;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
+    'internal: sno_maintain_partitions()';
 
 CREATE FUNCTION sno_maintain_partitions(
         parent regclass, width interval, ahead integer DEFAULT 3,

@@ -36,6 +36,7 @@ AS $$
     WHERE f.source IS DISTINCT FROM (SELECT t.changes
         FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
 $$;
+COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
 
 CREATE FUNCTION sno_readers(of_table regclass, OUT feed text, OUT owner name, OUT source regclass, OUT read sno)
     RETURNS SETOF record
@@ -55,6 +56,8 @@ AS $$
         ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END
             FROM sno_internal.readers(source) r) END
 $$;
+COMMENT ON FUNCTION sno_internal.read_by_all(regclass)
+    IS 'internal: ID up to which all feeds of a table have read its rows';
 
 CREATE FUNCTION sno_read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED

@@ -35,6 +35,7 @@ AS $$
             WHEN sno_internal.is_distributed(c.oid) THEN 'distributed' END
     FROM base JOIN pg_class c USING (oid)
 $$;
+COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
 -- Whether an index begins with a column, so that its first values are found at once.
 CREATE FUNCTION sno_internal.has_index(source regclass, key name) RETURNS boolean
@@ -47,6 +48,8 @@ AS $$
             AND i.indisvalid
     )
 $$;
+COMMENT ON FUNCTION sno_internal.has_index(regclass, name)
+    IS 'internal: whether an index of a table begins with a column';
 
 -- The tables and views through which rows of a table can be read, with the table itself: there are fewer of them than
 -- feeds.
@@ -67,15 +70,18 @@ AS $$
     )
     SELECT a.oid::regclass FROM above a
 $$;
+COMMENT ON FUNCTION sno_internal.above(regclass)
+    IS 'internal: tables and views through which rows of a table, its partitions or its children can be read';
 
--- The column of a table that a column shows, why it cannot be the key of a feed, and which view has rows that come
--- later than with their keys, by which column.
 CREATE FUNCTION sno_internal.sno_origin(
         source regclass, number integer, waits boolean, OUT relation regclass, OUT number_there integer,
         OUT view regclass, OUT fault text, OUT hint text, OUT passing regclass, OUT by_table regclass,
         OUT by_number integer
     )
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer, boolean) IS
+    'internal: the column of a table that a column shows, why it cannot be the key of a feed, and which view has rows '
+    'that come later than with their keys, by which column';
 
 -- The column of a table that a column of a view shows. NULL if it is an expression, or one of several tables; or if
 -- somebody has locked the view, unless the function waits.
@@ -92,6 +98,8 @@ AS $$
     LEFT JOIN pg_attribute k ON k.attrelid = origin.source AND k.attname = origin.key
     LEFT JOIN LATERAL sno_internal.sno_origin(origin.source, k.attnum, origin.waits) o ON true
 $$;
+COMMENT ON FUNCTION sno_internal.origin(regclass, name, boolean)
+    IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
 -- The column of a table that the key of a source shows; nulls if it is an expression. An error if a feed with this key
 -- would miss rows. Called again when the catalogs have changed, since views can be replaced.
@@ -110,3 +118,5 @@ BEGIN
     "column" := o.key;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.check_origin(regclass, name)
+    IS 'internal: fails if a feed with this key would miss rows of a table or view';

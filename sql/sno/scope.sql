@@ -8,8 +8,10 @@
 
 CREATE FUNCTION sno_internal.sno_first(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_first(timestamptz, boolean) IS 'internal: sno_first()';
 CREATE FUNCTION sno_internal.sno_partition(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_partition(sno) IS 'internal: sno_partition()';
 
 -- Distributed and reference tables of Citus, those in its metadata, and the shards of all of them. With the schema
 -- before the name: where Citus is not there, the name alone would be that of a caller's temporary table.
@@ -27,6 +29,7 @@ BEGIN
     RETURN result;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.is_distributed(oid) IS 'internal: whether Citus distributes a table, or it is a shard';
 
 -- The functions of the scope, for all roles: as the owner of these, a superuser, and only if they belong to an
 -- extension.
@@ -40,6 +43,10 @@ CREATE FUNCTION sno_internal.sno_scope_horizon(
         OUT partitions int4multirange
     ) RETURNS record
     AS 'MODULE_PATHNAME', 'sno_in_scope' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_scope_horizon(interval, sno, text) IS
+    'internal: scope_horizon() of the extension that knows all servers';
 -- Up to which ID all feeds of all servers have read the rows of a table.
 CREATE FUNCTION sno_internal.sno_scope_read(source regclass) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_in_scope' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION sno_internal.sno_scope_read(regclass) IS
+    'internal: scope_read() of the extension that knows all servers';

@@ -40,30 +40,39 @@ COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time; if 
 
 CREATE FUNCTION sno_internal.sno_time_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_time_support(internal) IS 'internal: planner support for comparisons with a time';
 
 CREATE FUNCTION sno_internal.sno_lt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.sno_lt_time(sno, timestamptz) IS 'internal: implementation of < operator';
 
 CREATE FUNCTION sno_internal.sno_ge_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.sno_ge_time(sno, timestamptz) IS 'internal: implementation of >= operator';
 
 CREATE FUNCTION sno_internal.time_gt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.time_gt_sno(timestamptz, sno) IS 'internal: implementation of > operator';
 
 CREATE FUNCTION sno_internal.time_le_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.time_le_sno(timestamptz, sno) IS 'internal: implementation of <= operator';
 
 CREATE FUNCTION sno_internal.sno_le_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.sno_le_time(sno, timestamptz) IS 'internal: implementation of <= operator';
 
 CREATE FUNCTION sno_internal.sno_gt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.sno_gt_time(sno, timestamptz) IS 'internal: implementation of > operator';
 
 CREATE FUNCTION sno_internal.time_ge_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.time_ge_sno(timestamptz, sno) IS 'internal: implementation of >= operator';
 
 CREATE FUNCTION sno_internal.time_lt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
+COMMENT ON FUNCTION sno_internal.time_lt_sno(timestamptz, sno) IS 'internal: implementation of < operator';
 
 CREATE OPERATOR pg_catalog.< (LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_internal.sno_lt_time,
     COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=));

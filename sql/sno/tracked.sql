@@ -18,6 +18,8 @@
 -- The function of the triggers on such a table and its partitions.
 CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
+    'internal: write the keys of changed rows into a log, as the owner of that';
 
 -- The log and the view of a table whose changes are tracked; nulls if they are not. The log names the table by a
 -- constraint, the view both, the trigger the log; so all can be renamed. A copy of the log names the table, too, but
@@ -66,6 +68,7 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.tracked(regclass) IS 'internal: what sno_track_changes() has created for a table';
 
 -- Whether the rows of a table come with new keys of this server, wherever they come from.
 CREATE FUNCTION sno_internal.is_logged(relation regclass, source regclass, key name) RETURNS boolean
@@ -74,6 +77,8 @@ AS $$
     SELECT coalesce((SELECT t.log FROM sno_internal.tracked(coalesce(pg_partition_root(relation), relation)) t)
         = (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)
 $$;
+COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS
+    'internal: whether the key of a feed is that of the log of the changes of a table';
 
 -- Why the changes of a table cannot be tracked, and what to do; nulls if they can.
 CREATE FUNCTION sno_internal.tracking_fault(source regclass, OUT fault text, OUT hint text)
@@ -113,6 +118,7 @@ BEGIN
     END;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
 -- What the trigger for TRUNCATE of a table depends on: its log and partitions. Nothing, once a partition was dropped
 -- with CASCADE, and the trigger with it.
@@ -124,6 +130,7 @@ AS $$
     WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
         AND d.refobjid <> source
 $$;
+COMMENT ON FUNCTION sno_internal.named(regclass) IS 'internal: what the trigger for TRUNCATE of a table depends on';
 
 -- The partitions with rows that a table has, and those that its log knows: they have triggers for TRUNCATE, which name
 -- the log, or the table's depends on them. For this PostgreSQL refuses to drop such a partition before its rows are
@@ -155,6 +162,8 @@ BEGIN
         FULL JOIN known k ON k.oid = t.oid;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.partitions(regclass) IS
+    'internal: partitions of a table, and those that the log of its changes knows';
 
 -- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are
 -- called.
@@ -175,6 +184,8 @@ BEGIN
     );
 END
 $$;
+COMMENT ON FUNCTION sno_internal.has_logged_key(regclass, regclass) IS
+    'internal: whether the primary key of a table has the columns of its log';
 
 -- Triggers of a log that do not fire always, so that what replication changes is not logged, or that are not there.
 CREATE FUNCTION sno_internal.idle_triggers(source regclass) RETURNS TABLE (relation regclass, trigger name)
@@ -190,6 +201,8 @@ AS $$
     WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.relation AND g.tgname = n.name
         AND g.tgenabled = 'A' AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure)
 $$;
+COMMENT ON FUNCTION sno_internal.idle_triggers(regclass) IS
+    'internal: triggers of the log of the changes of a table that do not fire always';
 
 -- Whether a partition is older than its triggers, and may have had rows before it was attached. One that was created
 -- when it was attached had none, and its triggers have seen all since then: both are of one transaction.
@@ -201,6 +214,7 @@ AS $$
         WHERE a.attrelid = part AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
     )
 $$;
+COMMENT ON FUNCTION sno_internal.was_there(regclass) IS 'internal: whether a partition is older than its triggers';
 
 -- Asked by each query of a view of changes, once.
 CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
@@ -281,6 +295,8 @@ BEGIN
     RETURN true;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
+    'internal: fails if the log of the changes of a table lacks changes';
 
 -- Rows of tables that inherit are not of the table; rows of partitions are.
 CREATE FUNCTION sno_internal.alone(source regclass) RETURNS text
@@ -288,6 +304,7 @@ CREATE FUNCTION sno_internal.alone(source regclass) RETURNS text
 AS $$
     SELECT CASE c.relkind WHEN 'p' THEN '' ELSE 'ONLY ' END FROM pg_class c WHERE c.oid = source
 $$;
+COMMENT ON FUNCTION sno_internal.alone(regclass) IS 'internal: ONLY, unless a table is partitioned';
 
 -- The statement that logs rows of a table: all of them, unless it is told which.
 CREATE FUNCTION sno_internal.logging(source regclass, log regclass, rows text DEFAULT NULL) RETURNS text
@@ -302,6 +319,8 @@ AS $$
     JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
     WHERE i.indrelid = source AND i.indisprimary
 $$;
+COMMENT ON FUNCTION sno_internal.logging(regclass, regclass, text) IS
+    'internal: the statement that logs rows of a table as changed';
 
 -- Logs the rows of a table or of a partition of it. Planning the query runs functions in the indexes of what it reads,
 -- as the owner of the log.
@@ -325,6 +344,8 @@ BEGIN
     EXECUTE sno_internal.logging(source, log, format('ONLY %s', part));
 END
 $$;
+COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS
+    'internal: log the rows of a table as changed';
 
 -- A trigger for TRUNCATE, whose condition names the log.
 CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass) RETURNS void
@@ -336,6 +357,8 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass) IS
+    'internal: have TRUNCATE of a table logged';
 
 -- Not that of another log: the table can be tracked itself by now, or be a partition of another table.
 CREATE FUNCTION sno_internal.drop_truncate_trigger(relation regclass, log regclass) RETURNS void
@@ -351,9 +374,13 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.drop_truncate_trigger(regclass, regclass) IS
+    'internal: have TRUNCATE of a table not logged any more';
 
 CREATE FUNCTION sno_internal.sno_depend(source regclass, part regclass, depends boolean) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_depend(regclass, regclass, boolean) IS
+    'internal: whether the trigger for TRUNCATE of a table depends on a partition';
 
 -- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers. What others have
 -- locked, or dropped meanwhile, is left for the next time.
@@ -375,6 +402,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
+    'internal: has DROP of partitions refused whose rows would not be logged as deleted';
 
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
 -- there are. It locks no other tables than these.
@@ -405,6 +434,8 @@ BEGIN
     PERFORM sno_internal.keep_partitions(source);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.log_changed_partitions(regclass, boolean) IS
+    'internal: log the rows of partitions that were attached or detached';
 
 -- Partitions of a table that a command has created or attached, if reads would not report them: those that are new or
 -- empty. It takes no lock that the command has not taken, and leaves others alone.
@@ -429,9 +460,12 @@ BEGIN
     END LOOP;
 END
 $$;
--- log_new(), as the owner of the table.
+COMMENT ON FUNCTION sno_internal.log_new(regclass, regclass) IS
+    'internal: log the rows of partitions that were created or attached by a command';
 CREATE FUNCTION sno_internal.sno_log_new(source regclass, child regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_log_new(regclass, regclass) IS
+    'internal: sno_internal.log_new(), as the owner of the table';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
@@ -442,6 +476,7 @@ AS $$
     WHERE b.relation = truncated.relation
         OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = b.relation AND g.tgname = 'sno_log_truncate')
 $$;
+COMMENT ON FUNCTION sno_internal.truncated(regclass) IS 'internal: tables whose rows the trigger of a TRUNCATE logs';
 
 -- Called by a trigger, as the owner of the log.
 CREATE FUNCTION sno_internal.log_truncated(relation regclass, log regclass) RETURNS void
@@ -452,3 +487,5 @@ BEGIN
     FROM sno_internal.truncated(relation) part;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.log_truncated(regclass, regclass) IS
+    'internal: log the rows of a table that is truncated';

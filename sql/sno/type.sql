@@ -20,12 +20,16 @@ GRANT USAGE ON SCHEMA sno_internal TO PUBLIC;
 CREATE TYPE sno;
 
 CREATE FUNCTION sno_internal.sno_in(cstring) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_in(cstring) IS 'internal: I/O';
 CREATE FUNCTION sno_internal.sno_out(sno) RETURNS cstring
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_out(sno) IS 'internal: I/O';
 CREATE FUNCTION sno_internal.sno_recv(internal) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_recv(internal) IS 'internal: I/O';
 CREATE FUNCTION sno_internal.sno_send(sno) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_send(sno) IS 'internal: I/O';
 
 CREATE TYPE sno (
     INPUT = sno_internal.sno_in,
@@ -43,16 +47,22 @@ CREATE TYPE sno (
 
 CREATE FUNCTION sno_internal.sno_eq(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_eq(sno, sno) IS 'internal: implementation of = operator';
 CREATE FUNCTION sno_internal.sno_ne(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_ne(sno, sno) IS 'internal: implementation of <> operator';
 CREATE FUNCTION sno_internal.sno_lt(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_lt(sno, sno) IS 'internal: implementation of < operator';
 CREATE FUNCTION sno_internal.sno_le(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_le(sno, sno) IS 'internal: implementation of <= operator';
 CREATE FUNCTION sno_internal.sno_gt(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_gt(sno, sno) IS 'internal: implementation of > operator';
 CREATE FUNCTION sno_internal.sno_ge(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_ge(sno, sno) IS 'internal: implementation of >= operator';
 
 CREATE OPERATOR pg_catalog.= (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_internal.sno_eq,
     COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>), RESTRICT = eqsel,
@@ -84,8 +94,10 @@ COMMENT ON OPERATOR pg_catalog.>= (sno, sno) IS 'greater than or equal';
 
 CREATE FUNCTION sno_internal.sno_cmp(sno, sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_cmp(sno, sno) IS 'internal: less-equal-greater';
 CREATE FUNCTION sno_internal.sno_sortsupport(internal) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_sortsupport(internal) IS 'internal: sort support';
 
 CREATE OPERATOR FAMILY sno_ops USING btree;
 
@@ -101,8 +113,10 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
 
 CREATE FUNCTION sno_internal.sno_hash(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_hash(sno) IS 'internal: hash';
 CREATE FUNCTION sno_internal.sno_hash_extended(sno, bigint) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_hash_extended(sno, bigint) IS 'internal: hash';
 
 CREATE OPERATOR FAMILY sno_ops USING hash;
 COMMENT ON OPERATOR FAMILY sno_ops USING hash IS 'equality of sno';
@@ -140,8 +154,10 @@ COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno 
 
 CREATE FUNCTION sno_internal.sno_larger(sno, sno) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_larger(sno, sno) IS 'internal: larger of two';
 CREATE FUNCTION sno_internal.sno_smaller(sno, sno) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_smaller(sno, sno) IS 'internal: smaller of two';
 
 CREATE AGGREGATE pg_catalog.max(sno) (
     SFUNC = sno_internal.sno_larger, STYPE = sno, COMBINEFUNC = sno_internal.sno_larger,
@@ -164,8 +180,10 @@ CREATE FUNCTION sno_time(sno) RETURNS timestamptz
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
 CREATE FUNCTION sno_internal.sno_to_bytea(sno) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_to_bytea(sno) IS 'internal: the bytes of a sno, most significant first';
 CREATE FUNCTION sno_internal.sno_from_bytea(bytea) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_from_bytea(bytea) IS 'internal: the sno of these bytes';
 
 CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
 COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was generated, to 4 ms';

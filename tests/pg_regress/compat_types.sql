@@ -7,12 +7,12 @@ FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcintype::regtype::te
 --> uniqueid|brin uniqueid_bloom_ops, brin uniqueid_minmax_ops, btree uniqueid_ops, hash uniqueid_ops|t
 --> gid|brin gid_bloom_ops, brin gid_minmax_ops, btree gid_ops, hash gid_ops|t
 
--- Every object of users has a comment.
+-- Every object has a comment.
 SELECT pg_describe_object(classid, objid, 0) FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat')
   AND deptype = 'e' AND obj_description(objid, classid::regclass::name) IS NULL
   -- Made by the types.
-  AND pg_describe_object(classid, objid, 0) !~ '\[\]$|^function sno_internal[.]'
+  AND pg_describe_object(classid, objid, 0) !~ '\[\]$'
 ORDER BY 1;
 --> pg_describe_object
 

@@ -318,7 +318,7 @@ fn functions_and_settings_are_in_the_reference() {
                     u(name, mode, n) WHERE mode IN ('o', 't') ORDER BY n), ', ')) END
          FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
          JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
-         WHERE d.deptype = 'e' AND p.prokind IN ('f', 'p') AND e.extname LIKE 'sno%' AND p.pronamespace <> 'sno_internal'::regnamespace
+         WHERE d.deptype = 'e' AND p.prokind IN ('f', 'p') AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'
              -- What is declared for timestamptz is declared again for these.
              AND (p.proargtypes[0] = ANY ('{timestamp,date}'::regtype[])) IS NOT TRUE",
         &[],
