@@ -284,8 +284,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "runCondition.is_null() => return false", "runCondition.is_null() => false"),
         ("sno_feed is allowed in joins of an INSERT that an UPDATE reads", &[STATEMENTS],
             "operation != CmdType::CMD_INSERT,", "operation != CmdType::CMD_INSERT || may_join,"),
-        ("an inner join whose function is called for each row may have a condition", &[STATEMENTS],
-            "join.joinqual.is_null() && ", ""),
         ("an outer join keeps the rows of its other side", &[STATEMENTS],
             "JoinType::JOIN_LEFT => (true, false)", "JoinType::JOIN_LEFT => (true, true)"),
         ("sno_feed is allowed in subqueries", &[STATEMENTS],

@@ -105,6 +105,7 @@ fn statements_that_would_lose_rows() {
         "INSERT INTO copy SELECT f.* FROM FEED f, items",
         "INSERT INTO copy SELECT f.* FROM FEED f LEFT JOIN items i USING (id) WHERE i.n > 1",
         "INSERT INTO copy SELECT i.* FROM items i LEFT JOIN FEED f USING (id)",
+        "INSERT INTO copy SELECT i.* FROM items i LEFT JOIN FEED f ON i.n > f.n",
         "INSERT INTO copy SELECT f.* FROM FEED f, LATERAL (SELECT FROM items WHERE id = f.id LIMIT 1) i",
         "INSERT INTO copy SELECT f.* FROM items i, LATERAL sno_feed('feed', NULL::items, i.n) f WHERE f.n = i.n",
         "INSERT INTO copy SELECT * FROM items i WHERE EXISTS (SELECT FROM FEED f WHERE f.id = i.id)",
