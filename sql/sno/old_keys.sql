@@ -205,15 +205,22 @@ $$;
 COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
     IS 'internal: has rows refused that a new feed would miss';
 
--- A publication FOR ALL TABLES has the positions of feeds, too.
+-- A publication FOR ALL TABLES has the positions of feeds, too. By the catalogs, since pg_publication_tables locks all
+-- tables. Of the tables that such a publication names, it leaves out each (EXCEPT, of PostgreSQL 19).
 CREATE FUNCTION sno_internal.tell_of_publications() RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     publication name;
 BEGIN
-    FOR publication IN SELECT p.pubname FROM pg_publication_tables p
-        WHERE p.schemaname = 'sno_internal' AND p.tablename = 'feed_positions' ORDER BY p.pubname LOOP
+    FOR publication IN
+        SELECT p.pubname FROM pg_publication p
+        WHERE p.puballtables <> EXISTS (SELECT FROM pg_publication_rel r
+                WHERE r.prpubid = p.oid AND r.prrelid = 'sno_internal.feed_positions'::regclass)
+            OR EXISTS (SELECT FROM pg_publication_namespace n
+                WHERE n.pnpubid = p.oid AND n.pnnspid = 'sno_internal'::regnamespace)
+        ORDER BY p.pubname
+    LOOP
         RAISE WARNING 'publication "%" has the positions of feeds', publication
             USING DETAIL = 'What is read here moves feeds of the same names on subscribers.',
                 HINT = 'Publish your tables by name or schema, unless a subscriber is to take over.';

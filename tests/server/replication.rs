@@ -197,5 +197,8 @@ fn positions_are_not_published_silently() {
     assert!(warns("SELECT sno_create_feed('export', 'event')"));
     assert!(warns("DROP PUBLICATION everything; CREATE PUBLICATION everything FOR ALL TABLES"));
     assert!(!warns("DROP PUBLICATION everything; CREATE PUBLICATION everything FOR TABLE event"));
-    assert!(warns("ALTER PUBLICATION everything ADD TABLES IN SCHEMA sno_internal"));
+    // Also while others have locked what it publishes.
+    let mut client = server.connect();
+    client.run("BEGIN; LOCK event");
+    assert!(warns("SET lock_timeout = '1s'; ALTER PUBLICATION everything ADD TABLES IN SCHEMA sno_internal"));
 }
