@@ -368,7 +368,8 @@ BEGIN
         BEGIN
             RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
                 FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) p;
-        EXCEPTION WHEN lock_not_available OR object_not_in_prerequisite_state THEN
+        -- Also a WARNING with a name, say of another role's feed, that the client's encoding does not have.
+        EXCEPTION WHEN lock_not_available OR object_not_in_prerequisite_state OR untranslatable_character THEN
             GET STACKED DIAGNOSTICS advice = PG_EXCEPTION_HINT;
             RAISE WARNING 'partitions of "%" are kept for now', parent USING DETAIL = SQLERRM,
                 HINT = coalesce(nullif(advice, ''), 'Call it again later.');

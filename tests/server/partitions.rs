@@ -188,6 +188,20 @@ fn the_time_ahead_and_the_retention_are_in_utc() {
     }
 }
 
+/// A name of another role's feed that a client cannot show keeps no partitions from coming.
+#[test]
+fn a_warning_that_the_client_cannot_show() {
+    let server = server().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id); SELECT sno_create_feed(chr(26085), 'log'); SET client_encoding = latin1;
+         SELECT sno_create_partitions('log', '1 day', now() - interval '9 days', now() - interval '7 days')",
+    );
+    let call =
+        "SELECT string_agg(DISTINCT action, ' ') FROM sno_maintain_partitions('log', '1 day', 1, '1 day')";
+    assert_eq!(text(&mut client, call), "created");
+}
+
 /// The setting is lowered for the waits alone, within a transaction too.
 #[test]
 fn the_caller_s_lock_timeout_stays() {
