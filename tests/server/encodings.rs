@@ -28,6 +28,7 @@ fn errors_quote_a_text_so_that_clients_can_read_it() {
             (format!("SELECT '{word}'::sno"), format!("invalid input syntax for type sno: \"{shown}\"")),
             (format!("SELECT '{word}'::uid60"), format!("invalid input syntax for type uid60: \"{shown}\"")),
             (format!("SELECT gid_new('{word}')"), format!("invalid prefix: \"{shown}\"")),
+            (format!("SELECT sno_drop_feed('{word}')"), format!("feed \"{shown}\" does not exist")),
         ] {
             assert_eq!(error(&mut client, &query).message(), message, "{encoding}");
         }

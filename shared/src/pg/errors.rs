@@ -175,7 +175,7 @@ pub fn sentence(reason: impl ToString) -> String {
 /// A text for a message: as it is if it is ASCII, or in a UTF-8 database valid UTF-8. Of other texts each byte that is
 /// not ASCII is shown as `\xNN`: a client could not read it, since the message is converted from the database's
 /// encoding.
-fn printable(text: &[u8]) -> Cow<'_, str> {
+pub fn printable(text: &[u8]) -> Cow<'_, str> {
     // SAFETY: reads the encoding of the database.
     let is_utf8 = unsafe { pg_sys::GetDatabaseEncoding() } == pg_sys::pg_enc::PG_UTF8 as c_int;
     match str::from_utf8(text) {

@@ -19,7 +19,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::{Argument as _, Timestamp},
-        errors::{Error, guard},
+        errors::{Error, guard, printable},
         raw,
         rights::{as_role, owner_of},
     },
@@ -115,9 +115,9 @@ pub(super) unsafe fn is_same_name(a: Datum, b: Datum) -> bool {
     (*a.cast_mut_ptr::<NameData>()).data == (*b.cast_mut_ptr::<NameData>()).data
 }
 
-/// A text that PostgreSQL has allocated.
+/// A text that PostgreSQL has allocated, as messages show it.
 pub(super) unsafe fn text(text: *const c_char) -> String {
-    CStr::from_ptr(text).to_string_lossy().into_owned()
+    printable(CStr::from_ptr(text).to_bytes()).into_owned()
 }
 
 impl Feed {
