@@ -222,4 +222,22 @@ fn rows_that_a_feed_has_not_read() {
         detached.starts_with("WARNING:  rows of \"public.two\" were not read by all feeds"),
         "{detached}"
     );
+    // Who owns a partition neither keeps it from being detached, nor says more than one line.
+    client.run(
+        "CREATE ROLE alice; ALTER TABLE log ATTACH PARTITION two FOR VALUES IN (2); CREATE FUNCTION trap() RETURNS integer IMMUTABLE RETURN 1;
+         CREATE INDEX ON two (trap()); ALTER TABLE two OWNER TO alice",
+    );
+    for (owner, trap, detail) in [
+        ("postgres", "BEGIN ASSERT false; END", "\"public.two\" has another owner than \"public.log\""),
+        ("alice", "BEGIN RAISE 'no\nHINT:  Yes.'; END", "no"),
+    ] {
+        client.run(&format!(
+            "ALTER TABLE log OWNER TO {owner}; CREATE OR REPLACE FUNCTION trap() RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $${trap}$$"
+        ));
+        let expected = format!(
+            "WARNING:  rows of \"public.two\" may not have been read by all feeds\nDETAIL:  {detail}\n\
+             HINT:  If so, attach it again until they have read these rows."
+        );
+        assert_eq!(told(&server, "BEGIN; ALTER TABLE log DETACH PARTITION two; ROLLBACK"), expected);
+    }
 }
