@@ -87,6 +87,9 @@ const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
 
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     let [name, source, since, key, margin, if_not_exists, refuse_old_keys] = optional(fcinfo);
+    if let Some(name) = name {
+        guard(|| check_name(name));
+    }
     let is_true = |flag: Option<Datum>| flag.is_some_and(|flag| flag.value() as u8 != 0);
     spi::connect();
     let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
@@ -248,6 +251,19 @@ unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
     spi::finish();
     (*fcinfo).isnull = source.is_none();
     source.unwrap_or(Datum::null())
+}
+
+/// That messages with a name have no more lines than they would have, nor other words than they seem to have.
+fn check_name(name: Datum) -> Result<(), Error> {
+    let is_refused =
+        |c: &char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let Some(refused) = shown(name).chars().find(is_refused) else { return Ok(()) };
+    Err(Error::new(SqlState::ERRCODE_INVALID_NAME, "name of a feed has a control character")
+        .detail(format!(
+            "It has U+{:04X}, by which messages with the name could look like others.",
+            u32::from(refused)
+        ))
+        .hint("Leave out line ends, other control characters and those that change the direction of a text."))
 }
 
 /// Of a feed that is to be created. Inside the guard.

@@ -137,6 +137,8 @@ fn refusals() {
         22004 create('items', margin => NULL) -> name, source, start and margin of a feed must not be null
         22004 create(NULL) -> name, source, start and margin of a feed must not be null
         42622 SELECT sno_create_feed(repeat('ä', 128), 'items') -> name of a feed is too long
+        42602 SELECT sno_create_feed('a' || chr(10), 'items') -> name of a feed has a control character
+        42602 SELECT sno_create_feed(chr(8238) || 'a', 'items') -> name of a feed has a control character
         22004 SELECT sno_create_feed(NULL, 'items') -> name, source, start and margin of a feed must not be null
         22023 create('items', '2070-01-01Z') -> feed cannot start in the future: "2070-01-01 00:00:00+00"
         22023 create('items', margin => '-1 s') -> margin must not be negative
