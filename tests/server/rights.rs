@@ -142,9 +142,11 @@ fn feeds_of_a_tenant_and_their_dump() {
         "CREATE FUNCTION ten.volatile(boolean) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM ten.note(); RETURN $1; END';
          CREATE VIEW {view} AS SELECT id, ten.pass(n) AS n FROM ten.log WHERE ten.volatile(true);
          INSERT INTO ten.log (id) SELECT sno_new() FROM generate_series(1, 3);
-         SELECT sno_create_feed({name}, {source}, margin => '0'), sno_create_feed('log', 'ten.log', margin => '0')"
+         SELECT sno_create_feed('f', {source}, margin => '0'), sno_create_feed('log', 'ten.log', margin => '0')"
     ));
     next_tick();
+    // As an old dump can have it: no new feed gets such a name.
+    superuser.run(&format!("UPDATE sno_internal.feed_positions SET feed = {name} WHERE feed = 'f'"));
     let last = text(&mut tenant, "SELECT min(id) FROM ten.log");
     superuser.run("ALTER SEQUENCE own RESTART; ALTER SEQUENCE others RESTART");
     let nothing_ran = |after: &str| {
