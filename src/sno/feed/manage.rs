@@ -10,7 +10,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
-        datum::{Argument as _, Returned as _},
+        datum::{Argument as _, Interval, Returned as _},
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw, spi,
@@ -23,7 +23,7 @@ use crate::{
             lookup::{Meaning, missing, of_others, several},
             query::{Rows, Sees, query, with_off},
         },
-        horizon::reader::lowered,
+        horizon::reader::{lowered, promise},
     },
 };
 
@@ -37,6 +37,8 @@ functions! {
     sno_drop_feed: drop;
     /// `sno_internal.restore_feed(feed text, owner name, source_name text) → regclass`: its source, if it is there.
     sno_restore_feed: restore;
+    /// `sno_internal.sno_promise(interval) → bigint`: what [`promise`] returns.
+    sno_promise: promised;
 }
 
 /// The key of a new feed, or the error that says why its source can have none; and the column of a table that it shows.
@@ -240,17 +242,30 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
     let [name, owner, source_name] = optional(fcinfo);
     spi::connect();
+    check_may_restore();
+    as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
+    let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
+    spi::finish();
+    (*fcinfo).isnull = source.is_none();
+    source.unwrap_or(Datum::null())
+}
+
+/// Called by the same trigger. It asks for a horizon, which a role may be kept from by REVOKE.
+unsafe fn promised(fcinfo: FunctionCallInfo) -> Datum {
+    spi::connect();
+    check_may_restore();
+    spi::finish();
+    let margin = Interval::from_datum((*(*fcinfo).args.as_ptr()).value);
+    guard(|| Ok(promise(margin))).into()
+}
+
+unsafe fn check_may_restore() {
     if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
         guard(|| -> Result<(), Error> {
             let message = "permission denied for table feed_positions";
             Err(Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message))
         });
     }
-    as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
-    let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
-    spi::finish();
-    (*fcinfo).isnull = source.is_none();
-    source.unwrap_or(Datum::null())
 }
 
 /// That messages with a name have no more lines than they would have, nor other words than they seem to have.

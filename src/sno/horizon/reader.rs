@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-export! { sno_horizon, sno_horizon_holders, sno_lower_horizons, sno_goes_on_after, sno_promise }
+export! { sno_horizon, sno_horizon_holders, sno_lower_horizons, sno_goes_on_after }
 
 /// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come. The statements that follow know the partitions
 /// which the rows below it are in.
@@ -92,15 +92,15 @@ fn sno_goes_on_after(position: Sno, lowered: i64) -> Result<Sno, Error> {
     Ok(earlier.unwrap_or(position))
 }
 
-/// `sno_promise(interval) → bigint`: what [`lowered`] returned before the horizon was asked for, so that no ID comes below that before the next
-/// lowering. Where there is no horizon, the largest number, for which no lowering counts: a restore goes on without it.
-fn sno_promise(margin: Interval) -> Result<i64, Error> {
+/// What [`lowered`] returned before the horizon was asked for, so that no ID comes below that before the next lowering. Where there is no
+/// horizon, the largest number, for which no lowering counts: a restore goes on without it.
+pub(crate) fn promise(margin: Interval) -> i64 {
     let promised = || -> Result<u64, Error> {
         let before = lowered()?;
         horizon(margin)?;
         Ok(before)
     };
-    Ok(promised().map_or(i64::MAX, |before| before as i64))
+    promised().map_or(i64::MAX, |before| before as i64)
 }
 
 /// The ID after which a feed goes on that was read up to an ID of the future, if the horizons were lowered since then.
