@@ -27,8 +27,9 @@ DECLARE
     are_there bigint;
     is_replicated boolean := current_setting('session_replication_role') = 'replica';
 BEGIN
-    -- Into a table that has no feed, as a server that is to take over, anything may be replicated.
-    IF is_replicated AND NOT EXISTS (SELECT FROM sno_internal.readers(TG_RELID)) THEN
+    -- Into a table without a feed anything may be replicated; quickly into a server without any, as one that takes over.
+    IF is_replicated AND (NOT EXISTS (SELECT FROM sno_internal.feed_positions)
+        OR NOT EXISTS (SELECT FROM sno_internal.readers(TG_RELID))) THEN
         RETURN NULL;
     END IF;
     FOR key IN SELECT g.key FROM sno_internal.guards(TG_RELID) g WHERE g.trigger = TG_NAME LOOP
