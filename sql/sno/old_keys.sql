@@ -27,7 +27,7 @@ DECLARE
     are_there bigint;
     is_replicated boolean := current_setting('session_replication_role') = 'replica';
 BEGIN
-    -- Into a table without a feed anything may be replicated; quickly into a server without any, as one that takes over.
+    -- Into a table without a feed anything may be replicated; quickly where there is none, as on a server to take over.
     IF is_replicated AND (NOT EXISTS (SELECT FROM sno_internal.feed_positions)
         OR NOT EXISTS (SELECT FROM sno_internal.readers(TG_RELID))) THEN
         RETURN NULL;
