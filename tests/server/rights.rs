@@ -147,6 +147,7 @@ fn feeds_of_a_tenant_and_their_dump() {
     next_tick();
     // As an old dump can have it: no new feed gets such a name.
     superuser.run(&format!("UPDATE sno_internal.feed_positions SET feed = {name} WHERE feed = 'f'"));
+    tenant.run(&format!("SELECT sno_create_feed({name}, {source}, if_not_exists => true)"));
     let last = text(&mut tenant, "SELECT min(id) FROM ten.log");
     superuser.run("ALTER SEQUENCE own RESTART; ALTER SEQUENCE others RESTART");
     let nothing_ran = |after: &str| {

@@ -89,9 +89,6 @@ const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
 
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     let [name, source, since, key, margin, if_not_exists, refuse_old_keys] = optional(fcinfo);
-    if let Some(name) = name {
-        guard(|| check_name(name));
-    }
     let is_true = |flag: Option<Datum>| flag.is_some_and(|flag| flag.value() as u8 != 0);
     spi::connect();
     let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
@@ -115,6 +112,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             return leave(known);
         }
     }
+    guard(|| check_name(feed));
     // Before the position, since the triggers wait for who writes the table.
     if is_true(refuse_old_keys) {
         query(GUARD, [source, of_table, column], Sees::Now);
