@@ -35,7 +35,7 @@ fn subscribers() {
         for source in ["others", "plain"] {
             assert_eq!(
                 code(&mut client, &format!("SELECT sno_create_feed('other', '{source}')")),
-                "42809",
+                "55000",
                 "{source}"
             );
         }
