@@ -14,8 +14,8 @@ BEGIN
 END
 $$;
 
--- What is Citus' has its schema before its name. All is called by superusers: sno_internal.sno_scope_horizon() and
--- sno_scope_read() become one.
+-- What is Citus' has its schema before its name. All runs with the rights of a superuser, which
+-- sno_internal.sno_scope_horizon() and sno_scope_read() take on.
 
 -- Since when this node generates IDs in this cluster: for each timeline of its WAL, since a standby that takes its
 -- place may have another clock, the ID after which its first one comes. A node without a row has no such ID.
@@ -295,8 +295,9 @@ COMMENT ON FUNCTION sno_internal.ask_nodes(text, text, integer) IS 'internal: th
 -- warned if two nodes have one number, or the number of one contains that of the other. A node that has left may
 -- still have clients whose rows nobody waits for.
 --
--- Who the nodes are is a text, 'GROUP:TIMELINE:[SINCE][:LOWERED] ... LAST': for each node its group, its timeline,
--- the first ID of that, the ID to which its horizons were lowered; in the end the last group that was given. If groups
+-- Who the nodes are is a text, 'GROUP:TIMELINE:SINCE:LOWERED ... LAST': for each node its group, its timeline, the
+-- first ID of that, the ID to which its horizons were lowered, both empty if there is none; in the end the last group
+-- that was given. If groups
 -- are not known that were given since an earlier answer, nodes may have come and gone, whose numbers are these groups.
 CREATE FUNCTION sno_internal.least_horizon(
         margin interval, known text, OUT horizon sno, OUT servers text, OUT since sno, OUT partitions int4multirange
@@ -315,7 +316,7 @@ DECLARE
 BEGIN
     -- The texts of IDs are in their order.
     WITH nodes AS MATERIALIZED (
-        SELECT n.node, format('%s:%s:%s', j."group", j.timeline, concat_ws(':', j.since, j.lowered)) AS server,
+        SELECT n.node, format('%s:%s:%s:%s', j."group", j.timeline, j.since, j.lowered) AS server,
             CASE WHEN j.since IS NOT NULL THEN least(j.since COLLATE "C", j.lowered) END AS since, j."group",
             j.horizon, j.prefix, j.bits, j.lower, j.upper, n.last
         FROM sno_internal.ask_nodes('horizon', margin::text) n,

@@ -3,8 +3,8 @@
 --
 
 -- A log of primary keys, which triggers write in the transaction that changes a row, and a view that shows each change
--- with its row as it is now. Nothing that is returned later is older, so the order of the IDs need not be the order of
--- the changes.
+-- with its row as it is now. So no change is returned with an older row than one before it, and the order of the IDs
+-- need not be the order of the changes.
 
 -- The columns of the primary key, also if they were renamed, and the operators of its index, as parts of statements:
 -- those of others' types may be anywhere. `log` is NULL before it is created.

@@ -38,14 +38,14 @@ CREATE TABLE sno_internal.feed_positions (
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
 -- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions", so it dumps the present names of the
--- sources. Feeds of dropped sources are left out: they would go on with another table of the same name. `lowered` is
--- above all numbers of the other server, since no horizon of that counts for a position from a dump.
+-- sources. Feeds of dropped sources are left out: they would go on with another table of the same name. add_feed()
+-- says what `lowered` is on the other server.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
     SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key,
         p.margin, p.position, p.moved,
-        NULL, 9223372036854775807, NULL, NULL
+        NULL, 0, NULL, NULL
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

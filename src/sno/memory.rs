@@ -70,7 +70,7 @@ pub(crate) fn session() -> Result<Session, Error> {
     current(&SESSION, start)
 }
 
-/// What a cell holds, or what it is started with: in each transaction anew, if the server's number can be another one.
+/// What a cell holds, or what it is started with; started again at each call if the server's number can be another one by then.
 pub(crate) fn current<T: Copy>(
     cell: &SessionCell<T>,
     start: impl FnOnce() -> Result<T, Error>,

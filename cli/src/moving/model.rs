@@ -40,13 +40,21 @@ pub(super) struct Table {
     pub(super) parts: Vec<Relation>,
 }
 
-/// A column that moves.
+/// A column that moves:
+///
+/// | | before the switch, and after its undo | after the switch |
+/// |---|---|---|
+/// | the old column is called | `column.name` | `old` |
+/// | the new one | `new` | `column.name` |
+/// | a trigger fills | the new one (`Trigger::Moving`), but a key that has a default | the old one (`Trigger::Moved`), but a key; and for good what was a generated column (`Trigger::Generated`) |
+///
+/// The way between the two is `switch::Way`, the column whose value is asked for `values::For`, and what a verification comes before
+/// `state::Before`.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     pub(super) table: usize,
     pub(super) column: Column,
     pub(super) is_key: bool,
-    /// Until the switch, of the new column; after it, of the old one.
     pub(super) new: Ident,
     pub(super) old: Ident,
     /// The constraint that says NOT NULL without a lock.

@@ -24,12 +24,12 @@ pub(super) const STEPS: [(&str, &str, &str); 8] = [
     ("undo columns", "undo_columns", "undoes steps 1 to 4: nothing of the move is left"),
 ];
 
-/// What is done at once, or not at all.
+/// A part of a step, which is passed over if it was done before: most often one transaction.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     /// If this is true, it was done before.
     pub(super) unless: Option<String>,
-    /// A transaction, or statements outside of one.
+    /// A transaction, or statements outside of one, in this order.
     pub(super) sql: Vec<String>,
 }
 

@@ -81,8 +81,8 @@ impl Model {
         casts
     }
 
-    /// All columns of a table, as they are written, with the row; those that move by their new names, if
-    /// they have them still.
+    /// What each column of a table is to be called, by what the server calls it in an expression: a column of the row `of`,
+    /// if there is one; columns that move by their new names if they have `moved`.
     pub(super) fn row_names(&self, table: usize, of: Option<Of>, moved: bool) -> HashMap<String, String> {
         let name = |name: &Ident| {
             let found = self.of(table).find(|column| moved && column.column.name == *name);

@@ -21,6 +21,7 @@
 //! | the clock reads | the claim |
 //! |---|---|
 //! | a later tick than `W`'s | enters it, with the first number of the pool |
+//! | the same, also later than `departed[other]`, and the other side is the [current](#high-water-marks) one | raises `departed[this]` to `W`'s tick, then enters it on the other side |
 //! | the same tick | takes the next number; if the pool is used up, waits for the next tick |
 //! | earlier, but after `departed[other]` | raises `departed[this]` to `W`'s tick, then enters the other side: no wait |
 //! | earlier than both | waits until the clock reaches `W`'s tick or passes `departed[other]`, whichever comes first |

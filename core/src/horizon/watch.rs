@@ -42,7 +42,7 @@ pub struct Watch {
     at: Tick,
     /// A hash of the words of all generators at the last step.
     seen: Option<u64>,
-    /// What the clock read at the step after the first one with this hash: all IDs in it were taken by then.
+    /// What the clock read at the second step that found this hash: all IDs in it had been taken by then.
     taken: Option<Tick>,
     /// Whether rows of all these IDs were looked for.
     is_settled: bool,

@@ -1,7 +1,7 @@
 //! Conversions between datums and Rust types.
 //!
-//! pgrx has `FromDatum` and `IntoDatum` for this. But these take and return options, though no argument here is ever
-//! null, and they allocate behind a guard, which takes longer than to generate an ID.
+//! pgrx has `FromDatum` and `IntoDatum` for this. But these take and return options, though hardly any argument here
+//! can be null, and they allocate behind a guard, which takes longer than to generate an ID.
 
 use std::ffi::CStr;
 

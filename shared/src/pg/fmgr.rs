@@ -7,8 +7,8 @@
 //! * For types of fixed length without a header, its traits would take some sixty lines for each type.
 //!
 //! [`export!`] declares plain Rust functions; a panic or an `Err` becomes an `ERROR`.
-//! [`functions!`] declares functions by Rust functions that take the call itself, without a guard. All functions are
-//! STRICT, so no argument is ever null.
+//! [`functions!`] declares functions by Rust functions that take the call itself, without a guard. Functions are STRICT,
+//! so no argument is null, but for those that read theirs by [`optional`].
 
 use std::{array, ptr, slice};
 

@@ -102,7 +102,7 @@ struct Origin {
     number: i16,
     /// This column, or one that the expression reads.
     reads: Column,
-    /// Of a view of changes: whether the column shows the row as it is now, and not which one it is.
+    /// Of a view of changes: whether the column is one of the row as it is now. Its key, which the log has, is not.
     is_present: Option<bool>,
     can_be_null: bool,
     fault: Option<Fault>,
@@ -396,7 +396,7 @@ unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> O
     }
 }
 
-/// Of rows of both.
+/// The origin of a column of a UNION, whose rows are those of both queries.
 fn union(one: Origin, other: Origin) -> Origin {
     Origin {
         reads: if one.reads == NO_COLUMN { other.reads } else { one.reads },
@@ -412,7 +412,7 @@ fn union(one: Origin, other: Origin) -> Origin {
     }
 }
 
-/// Of two, that which no column says more of.
+/// Of two conditions, the one that more can change: by more than an UPDATE of a column, if one is so.
 fn graver(one: Option<Passing>, other: Option<Passing>) -> Option<Passing> {
     match (one, other) {
         (Some(one), Some(other)) if one.by != NO_COLUMN => Some(other),

@@ -26,8 +26,8 @@ use crate::{
 /// How old a stored position gets while a feed is read without rows, in microseconds.
 const IDLE: i64 = 10_000_000;
 
-/// The horizon of a scope, for a margin, a position and the servers that are known, and the least that there can be: the tick after the position,
-/// since that was below an earlier horizon.
+/// Asks for the horizon of a scope, with a margin ($1), a position ($2) and the servers that are known ($3). The second column is the least
+/// that it can be: the tick after the position, which was below an earlier horizon.
 const HORIZON_OF_SCOPE: &CStr = c"SELECT s.horizon, sno_internal.sno_first($2::pg_catalog.timestamptz, true), s.servers, s.since, s.partitions,
     s.servers OPERATOR(pg_catalog.=) $3
 FROM sno_internal.sno_scope_horizon($1, $2, $3) s";

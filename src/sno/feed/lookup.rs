@@ -115,7 +115,7 @@ impl Meaning {
                 let other = others.find(|other| {
                     other.source != feed.source
                         && may_use(role, other.owner, other.source, extension).is_some()
-                        // What a superuser's own feed is called means that feed, whoever creates another one of the name.
+                        // A superuser who names a feed of its own means that one, whoever creates another one of this name.
                         && (right != Right::Creator || is_member(role, other.owner))
                 });
                 feed.other = other.map(|other| other.owner);

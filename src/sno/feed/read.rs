@@ -247,7 +247,16 @@ fn several_feeds() -> Error {
 
 /// Reads the batch below a horizon, and moves or locks the feed. Returns whether the batch has the rows to return.
 ///
-/// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
+/// Its bounds are `next ≤ last < until ≤ horizon`:
+///
+/// | | |
+/// |---|---|
+/// | `next` | the first ID that was not read |
+/// | `horizon` | what the feed can read is below it. Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone: it is that row's ID |
+/// | `until` | the same, but of a scope after the last row of the batch: Citus would fetch all rows below the horizon |
+/// | `end` | the last row of a batch that is full |
+/// | `last` | up to where the feed goes: `end`, or all below `until`, or before the first row that the calling statement does not see |
+/// | `batch.shown` | up to where a peek has shown all rows, and can be advanced over |
 unsafe fn read_batch(
     feed: Feed,
     source: Source,

@@ -39,7 +39,7 @@ pub(super) unsafe fn goes_on(call: FunctionCallInfo) -> bool {
 /// The same, whatever the statement is.
 /// Before `SPI_connect`.
 pub(super) unsafe fn transaction_goes_on() -> bool {
-    // There is no relation without a name, but without SPI that is another error.
+    // Only outside of SPI, so in a statement of the client, is that the error: inside, there is no relation without a name.
     raw::IsTransactionBlock() || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
 }
 
