@@ -15,7 +15,7 @@ use pgrx::{
 };
 
 use crate::pg::{
-    errors::{Error, guard},
+    errors::{Error, guard, raise},
     fmgr::functions,
     raw,
     rights::{call_as, counterpart, owner_of},
@@ -31,9 +31,7 @@ functions! {
 unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
     let table = *(*fcinfo).args.as_ptr();
     if table.isnull {
-        guard(|| -> Result<(), Error> {
-            Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"))
-        });
+        raise(|| Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"));
     }
     let (function, name) = counterpart(fcinfo);
     // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it

@@ -8,7 +8,7 @@ use crate::{
     fixed_length::Fixed,
     pg::{
         datum::{NewVarlena, Returned as _, palloc_copy},
-        errors::{Error, guard, sentence},
+        errors::{Error, guard, raise, sentence},
         fmgr::Args,
     },
 };
@@ -67,7 +67,7 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     message.cursor = message.len;
     match T::receive(bytes) {
         Ok(value) => value.into_datum(),
-        Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
+        Err(error) => raise(|| invalid_bytes::<T>(bytes, error)),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::{
     borrow::Cow,
+    convert::Infallible,
     ffi::{CString, c_int},
     panic::panic_any,
 };
@@ -98,6 +99,30 @@ impl Error {
 pub unsafe fn guard<T: Copy>(work: impl FnOnce() -> Result<T, Error>) -> T {
     // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
     unsafe { pgrx::pgrx_extern_c_guard(|| work().unwrap_or_else(|error| panic_any(*error.report))) }
+}
+
+/// Raises an error.
+///
+/// # Safety
+/// As of [`guard`].
+#[cold]
+pub unsafe fn raise(error: impl FnOnce() -> Error) -> ! {
+    // SAFETY: as promised by the caller.
+    match unsafe { guard::<Infallible>(|| Err(error())) } {}
+}
+
+/// Reports an error as a `WARNING`.
+///
+/// # Safety
+/// As of [`guard`].
+pub unsafe fn warn(error: impl FnOnce() -> Error) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        guard(|| {
+            error().warning();
+            Ok(())
+        });
+    }
 }
 
 impl Error {

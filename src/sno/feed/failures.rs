@@ -15,12 +15,12 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::{Argument as _, Interval, Timestamp},
-        errors::{Error, guard},
+        errors::{Error, guard, raise},
         fmgr::{functions, optional, put_row},
         raw, spi,
     },
     sno::feed::{
-        ledger::{Feed, as_owner, null_argument, oid},
+        ledger::{Feed, in_ledger, null_argument, oid},
         lookup::is_usable,
         query::Sees,
     },
@@ -72,7 +72,7 @@ impl Failure {
     pub(super) unsafe fn find(feed: Feed, sees: Sees) -> Option<Self> {
         // Of the columns of FIND, none but the error is null.
         feed.careful_until()?;
-        let rows = as_owner(FIND, feed.names(), sees);
+        let rows = in_ledger(FIND, feed.names(), sees);
         if rows.count == 0 {
             return None;
         }
@@ -96,7 +96,7 @@ impl Failure {
 /// consumer has passed it. A consumer that reports a failure during the pause had got the row before: that is the same attempt.
 unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     let [name, id, error, upto, pause, source] = optional(fcinfo);
-    let id = id.unwrap_or_else(|| guard(|| Err(null_argument("ID of the row that failed"))));
+    let id = id.unwrap_or_else(|| raise(|| null_argument("ID of the row that failed")));
     spi::connect();
     let feed = Feed::find_of_rows(name, source.map(oid));
     let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
@@ -113,12 +113,12 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
             None => feed.has_all_up_to(last),
         };
     if !is_shown {
-        guard(|| -> Result<(), Error> { Err(feed.not_shown(last)) });
+        raise(|| feed.not_shown(last));
     }
     let [name, owner] = feed.names();
     let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
     let mut attempts = 0;
-    if !goes_back && !was_moved && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], Sees::Now).count > 0 {
+    if !goes_back && !was_moved && in_ledger(CAREFUL, [name, owner, ids[0], ids[1]], Sees::Now).count > 0 {
         // It is locked now.
         let known = Failure::find(Feed::find(name.1, Some(feed.source), Sees::Now), Sees::Now);
         let same = known.filter(|known| known.id == first);
@@ -138,7 +138,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
                 (pg_sys::TIMESTAMPTZOID, Some(retry_at.into())),
                 (pg_sys::TEXTOID, error),
             ];
-            as_owner(STORE, params, Sees::Now);
+            in_ledger(STORE, params, Sees::Now);
         }
     }
     spi::finish();
@@ -163,7 +163,7 @@ fn check(first: Sno, last: Sno, pause: Option<i64>) -> Result<(), Error> {
 unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
     raw::InitMaterializedSRF(fcinfo, 0);
     spi::connect();
-    let rows = as_owner(LIST, [], Sees::Now);
+    let rows = in_ledger(LIST, [], Sees::Now);
     for number in 0..rows.count {
         let row = rows.row(number);
         let mut columns = [1, 2, 3, 4, 5, 6, 7].map(|column| row.value(column));

@@ -9,7 +9,7 @@ use crate::{
     pg::{
         backend_local::BackendLocal,
         datum::{Argument as _, Interval, Timestamp},
-        errors::{Error, guard},
+        errors::{Error, guard, raise},
         raw,
         server::monotonic,
     },
@@ -136,7 +136,7 @@ impl Feed {
             let since = row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since));
             let source = self.source();
             if source.has_row([since, position], self.id_type, partitions) {
-                guard(|| -> Result<(), Error> { Err(self.passed(position)) });
+                raise(|| self.passed(position));
             }
             // It was another table's rows that were looked for.
             if !source.is_there() {

@@ -2,8 +2,7 @@
 //!
 //! Only this file, [`failures`](super::failures), [`manage`](super::manage) and `sno_lower_horizon()` change
 //! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Of roles, only the one that restores a dump has a right to. Each
-//! statement of [`as_owner`] runs as the owner of the tables, on nothing but these; whether it may run is decided before, by the rights of the
-//! calling role.
+//! statement of [`in_ledger`] runs as the owner of these tables; whether it may run is decided before, by the rights of the calling role.
 
 use std::{
     ffi::{CStr, c_char, c_int},
@@ -19,7 +18,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::{Argument as _, Timestamp},
-        errors::{Error, guard, printable},
+        errors::{Error, printable, raise},
         raw,
         rights::{as_role, owner_of},
     },
@@ -93,9 +92,8 @@ pub(super) struct Feed {
     pub(super) other: Option<Datum>,
 }
 
-/// Executes a statement as the owner of the tables.
-/// It is a statement on the tables of the ledger, which calls nothing of a user's.
-pub(super) unsafe fn as_owner<const N: usize>(
+/// Executes a statement on the ledger, as the owner of its tables. It calls nothing of a user's.
+pub(super) unsafe fn in_ledger<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
     sees: Sees,
@@ -125,7 +123,7 @@ impl Feed {
     pub(super) unsafe fn of(name: Datum, row: Row) -> Self {
         let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
         let source_name = row.value(4);
-        let by_name = || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
+        let by_name = || in_ledger(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
         Self {
             name,
             owner: value(newest::OWNER.into()),
@@ -180,8 +178,8 @@ impl Feed {
     /// Executes a statement on its row, and returns whether that was as it was found, but for what does not move it.
     unsafe fn execute<const N: usize>(&mut self, text: &CStr, params: [(Oid, Option<Datum>); N]) -> bool {
         // One of the parameters points to the place.
-        as_owner(text, params, Sees::Now).count > 0
-            || self.has_other_version() && as_owner(text, params, Sees::Now).count > 0
+        in_ledger(text, params, Sees::Now).count > 0
+            || self.has_other_version() && in_ledger(text, params, Sees::Now).count > 0
     }
 
     /// Whether its row has another version by now, and takes the place of that.
@@ -217,7 +215,7 @@ impl Feed {
 
     unsafe fn go_to(mut self, mut last: Sno, is_right_way: bool) -> bool {
         if !is_right_way {
-            guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
+            raise(|| astray(self.name, last));
         }
         // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
         let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
@@ -243,7 +241,7 @@ impl Feed {
     }
 
     pub(super) unsafe fn forget_failures(self) {
-        as_owner(FORGET_FAILURES, self.names(), Sees::Now);
+        in_ledger(FORGET_FAILURES, self.names(), Sees::Now);
     }
 }
 

@@ -22,7 +22,7 @@ use pgrx::{
 use crate::{
     pg::{
         datum::Timestamp,
-        errors::{Error, guard},
+        errors::{Error, guard, raise},
         fmgr::functions,
         nodes::{nodes, primary_key},
         raw,
@@ -136,12 +136,12 @@ impl Logged {
         let condition = (*data.tg_trigger).tgqual;
         let log = if condition.is_null() { Oid::INVALID } else { named(condition) };
         if raw::get_rel_name(log).is_null() {
-            guard(|| -> Result<(), Error> { Err(incomplete(table, "The trigger names no log.")) });
+            raise(|| incomplete(table, "The trigger names no log."));
         }
         let log = raw::table_open(log, pg_sys::RowExclusiveLock as c_int);
         if !is_log_of(log, table) {
             let detail = "The log has no constraint that names the table.";
-            guard(|| -> Result<(), Error> { Err(incomplete(table, detail)) });
+            raise(|| incomplete(table, detail));
         }
         let mut this = Self {
             log: (*log).rd_id,
@@ -178,7 +178,7 @@ impl Logged {
             this.count += 1;
         }
         if this.count == 0 || this.count < key.len() {
-            guard(|| -> Result<(), Error> { Err(other_key(table)) });
+            raise(|| other_key(table));
         }
         // Whether the columns have exchanged their names, or their places in the key, cannot be known.
         if !is_same && names_are_known {
@@ -197,8 +197,7 @@ impl Logged {
         let mut values = [Datum::null(); MAX_KEYS];
         for (value, &column) in values.iter_mut().zip(&self.columns[..self.count]) {
             // A primary key has no nulls, but PostgreSQL lets a DEFERRABLE one go.
-            *value =
-                spi::value(row, (*table).rd_att, column).unwrap_or_else(|| guard(|| Err(other_key(table))));
+            *value = spi::value(row, (*table).rd_att, column).unwrap_or_else(|| raise(|| other_key(table)));
         }
         // By the names of now: the lock on the log does not keep its schema from being renamed.
         let (schema, name) = (raw::get_rel_namespace(self.log), raw::get_rel_name(self.log));
@@ -217,7 +216,7 @@ impl Logged {
             is_of_log
         });
         if !is_of_log {
-            guard(|| -> Result<(), Error> { Err(incomplete(table, "The log was renamed just now.")) });
+            raise(|| incomplete(table, "The log was renamed just now."));
         }
     }
 

@@ -9,7 +9,7 @@ use pgrx::{
 
 use crate::{
     pg::{
-        errors::{Error, guard},
+        errors::{Error, raise},
         raw,
         rights::owner_of,
     },
@@ -132,12 +132,12 @@ impl Feed {
     /// The feed that the role means by a name, or the error that says why there is none.
     /// The name is a text.
     pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, sees: Sees) -> Self {
-        let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
+        let name = name.unwrap_or_else(|| raise(|| null_argument("name of a feed")));
         match Meaning::of(name, source, None, sees) {
             Meaning::One(feed) => feed,
-            Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
-            Meaning::Others(owner) => guard(|| Err(of_others(name, owner))),
-            Meaning::None => guard(|| Err(missing(name))),
+            Meaning::Several(a, b) => raise(|| several(name, a, b)),
+            Meaning::Others(owner) => raise(|| of_others(name, owner)),
+            Meaning::None => raise(|| missing(name)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Feed {
     pub(super) unsafe fn find_of_rows(name: Option<Datum>, source: Option<Oid>) -> Self {
         let feed = Self::find(name, source, Sees::Now);
         if let (None, Some(other)) = (source, feed.other) {
-            guard(|| -> Result<(), Error> { Err(several(feed.name, feed.owner, other)) });
+            raise(|| several(feed.name, feed.owner, other));
         }
         feed
     }
@@ -165,7 +165,7 @@ impl Feed {
             && !is_one_of(owner)
             && !raw::superuser_arg(owner)
         {
-            guard(|| -> Result<(), Error> { Err(no_source_named(feed)) });
+            raise(|| no_source_named(feed));
         }
         feed
     }

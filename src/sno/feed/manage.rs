@@ -11,7 +11,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::{Argument as _, Interval, Returned as _},
-        errors::{Error, guard},
+        errors::{Error, guard, raise, warn},
         fmgr::{functions, optional},
         raw, spi,
         wait::raw_point,
@@ -19,7 +19,7 @@ use crate::{
     sno::{
         feed::{
             failures::Failure,
-            ledger::{Feed, TO_REGCLASS, as_owner, null_argument, oid, shown, text},
+            ledger::{Feed, TO_REGCLASS, in_ledger, null_argument, oid, shown, text},
             lookup::{Meaning, missing, of_others, several},
             query::{Rows, Sees, query, with_off},
         },
@@ -103,11 +103,11 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         guard(|| exists(feed, is_true(if_not_exists) && is_of_source));
         finish(fcinfo, known.row(0).value(3))
     };
-    let known = as_owner(KNOWN, [name, owner], Sees::Now);
+    let known = in_ledger(KNOWN, [name, owner], Sees::Now);
     if known.count > 0 {
         let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
         if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
-            as_owner(DROP, [name, owner], Sees::Now);
+            in_ledger(DROP, [name, owner], Sees::Now);
         } else {
             return leave(known);
         }
@@ -125,10 +125,10 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     let row = query(POSITION, params, Sees::Now).row(0);
     raw_point(c"feed begins");
     let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-    if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count == 0
+    if in_ledger(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count == 0
     {
         // Another session was waited for, which has created it.
-        return leave(as_owner(KNOWN, [name, owner], Sees::Now));
+        return leave(in_ledger(KNOWN, [name, owner], Sees::Now));
     }
     finish(fcinfo, position.1)
 }
@@ -152,7 +152,7 @@ unsafe fn check_rights(source: Oid) {
     let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
     let may_read = query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], Sees::Now).row(0).value(1);
     if may_read.is_none_or(|may| may.value() as u8 == 0) {
-        guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
+        raise(|| no_rights(quoted));
     }
     let query = raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted);
     with_off(&[c"row_security"], || spi::execute(query, true, 0));
@@ -179,16 +179,13 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     raw_point(c"feed is sought");
     let failure = Failure::find(feed, Sees::Now);
     let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-    if as_owner(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
-        guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
+    if in_ledger(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
+        raise(|| missing(feed.name));
     }
     if let Some(failure) = failure
         && row.value(1).is_some_and(|to| Sno::from_datum(to) >= failure.id)
     {
-        guard(|| {
-            feed.passes_failure(failure.id, failure.error.map(shown)).warning();
-            Ok(())
-        });
+        warn(|| feed.passes_failure(failure.id, failure.error.map(shown)));
     }
     feed.forget_failures();
     spi::finish();
@@ -198,12 +195,12 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
     let [name, owner] = optional(fcinfo);
     spi::connect();
-    let name = name.unwrap_or_else(|| guard(|| Err(null_argument("name of a feed"))));
+    let name = name.unwrap_or_else(|| raise(|| null_argument("name of a feed")));
     let feed = (pg_sys::TEXTOID, Some(name));
     let owner = match Meaning::of(name, None, owner, Sees::Now) {
         Meaning::One(feed) => feed.owner,
-        Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
-        Meaning::None => guard(|| Err(missing(name))),
+        Meaning::Several(a, b) => raise(|| several(name, a, b)),
+        Meaning::None => raise(|| missing(name)),
         // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
         Meaning::Others(other) => {
             let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], Sees::Now);
@@ -216,21 +213,18 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
                 1 => of(0),
                 _ => {
                     let (a, b) = (of(0), of(1));
-                    guard(|| Err(several(name, a, b)))
+                    raise(|| several(name, a, b))
                 }
             }
         }
     };
     let owner = (pg_sys::NAMEOID, Some(owner));
-    let known = as_owner(KNOWN, [feed, owner], Sees::Now);
-    as_owner(DROP, [feed, owner], Sees::Now);
+    let known = in_ledger(KNOWN, [feed, owner], Sees::Now);
+    in_ledger(DROP, [feed, owner], Sees::Now);
     if known.count > 0
         && let Some(position) = known.row(0).value(3)
     {
-        guard(|| {
-            forgets(name, Sno::from_datum(position)).warning();
-            Ok(())
-        });
+        warn(|| forgets(name, Sno::from_datum(position)));
     }
     spi::finish();
     Datum::null()
@@ -241,8 +235,8 @@ unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
     let [name, owner, source_name] = optional(fcinfo);
     spi::connect();
     check_may_restore();
-    as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
-    let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
+    in_ledger(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], Sees::Now);
+    let source = in_ledger(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], Sees::Now).row(0).value(1);
     spi::finish();
     (*fcinfo).isnull = source.is_none();
     source.unwrap_or(Datum::null())

@@ -1,5 +1,5 @@
 //! Feeds: `sno_feed`, `sno_peek_feed` with `sno_advance_feed`, and the waits for them. The tables are in `sql/sno/feeds.sql`, the
-//! declarations of these functions in `reading.sql`. [`lookup`] alone decides who may use a feed; the [ledger] has the ID up to which it was
+//! declarations of these functions in `reading.sql`. [`lookup`] decides who may read a feed, [`manage`] who may drop it; the [ledger] has the ID up to which it was
 //! read, its *position*.
 //!
 //! A feed returns each row once, if the calling transaction commits: its position is a row of a table, which the call updates in that
@@ -7,9 +7,9 @@
 //!
 //! | step of `sno_feed` | sees | locks | writes |
 //! |---|---|---|---|
-//! | open the feed: read its position from the [ledger], find its [source] and the [kind of horizon](horizon_kind) that counts | what the calling statement sees; catalogs as this session knows them | | |
+//! | open the feed: read its position from the [ledger], find the [kind of horizon](horizon_kind) that counts | what the calling statement sees; catalogs as this session knows them | | |
 //! | compute the [horizon], after the position was read | all transactions that have IDs below the horizon have ended: their rows are visible to a new snapshot, or gone | | the mark of the horizons, if it is lower |
-//! | look up the source's name and columns, plan its query | catalogs as of the horizon, or later | | |
+//! | look up the [source]'s name and columns, plan its query | catalogs as of the horizon, or later | | |
 //! | read a batch of [rows](rows) between the position and the horizon into the result | what the calling statement sees, as for the position: a statement that sees a position also sees all that the consumer wrote which moved it there | the source, as each SELECT | |
 //! | if a transaction has ended since the statement began: read the same rows once more, and cut the result before the first row that it lacks | all that is committed up to now, so all rows below the horizon | | |
 //! | [move](read) the feed to the last row, or to the horizon if the batch is not full. If another transaction has moved it since it was opened, return nothing | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for no lock | the position; in a call without rows only if the stored one is ten seconds old |
@@ -36,7 +36,7 @@
 //! A look is a transaction of its own. It opens the feed and reads rows as a call does, but only the first one, and each query sees all that
 //! is committed by then. It stores the position only if there are no rows and the stored one is ten seconds old.
 //!
-//! The session keeps the [plans](plans) of the queries. A file imports only from those before it here.
+//! The session keeps the [plans](plans) of the queries. A file imports only from those before it here; a file can have methods of `Feed` that earlier ones call, as `errors` has.
 //!
 //! # Safety
 //!

@@ -9,7 +9,7 @@ use pgrx::{
 
 use crate::{
     pg::{
-        errors::{Error, guard},
+        errors::{Error, raise},
         raw, spi,
     },
     sno::feed::plans::plan,
@@ -79,7 +79,7 @@ impl Rows {
     /// One of them, which lives until `SPI_finish`.
     pub(super) unsafe fn row(self, number: usize) -> Row {
         if self.table.as_ref().is_none_or(|table| number as u64 >= table.numvals) {
-            guard(|| -> Result<(), Error> { Err(no_row(number)) });
+            raise(|| no_row(number));
         }
         Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc }
     }

@@ -9,7 +9,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::Argument as _,
-        errors::{Error, guard},
+        errors::{Error, guard, raise, warn},
         fmgr::{functions, optional},
         raw, spi,
         wait::raw_point,
@@ -74,17 +74,15 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
         let is_distributed =
             query(c"SELECT sno_internal.is_distributed($1)", [given], Sees::Now).row(0).value(1);
         let is_distributed = is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
-        guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
+        raise(|| feed.other_rows(source, row_type, is_distributed));
     }
     if effect == Effect::Move {
         if !stores_rows(fcinfo, goes_on) {
             let source = feed.source();
-            guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
+            raise(|| feed.loses_rows(source));
         }
         if let Some(other) = read_before(fcinfo, feed.hash()) {
-            guard(|| -> Result<(), Error> {
-                Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
-            });
+            raise(|| if other == feed.hash() { feed.read_again() } else { several_feeds() });
         }
     }
     analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
@@ -123,10 +121,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
 /// Sets back a feed that was read by a clock that was ahead, and says so: its consumer gets rows again.
 unsafe fn go_back(feed: Feed, last: Sno) {
     if feed.go_back_to(last) {
-        guard(|| {
-            feed.went_back(last).warning();
-            Ok(())
-        });
+        warn(|| feed.went_back(last));
     }
 }
 
@@ -138,9 +133,8 @@ unsafe fn has_rows(feed: Feed) -> bool {
 
 unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
     let [name, upto, source] = optional(fcinfo);
-    let upto = Sno::from_datum(
-        upto.unwrap_or_else(|| guard(|| Err(null_argument("ID of the last row that is done")))),
-    );
+    let upto =
+        Sno::from_datum(upto.unwrap_or_else(|| raise(|| null_argument("ID of the last row that is done"))));
     spi::connect();
     // Work of this statement, before a feed is moved.
     let is_with_work = raw::GetTopTransactionIdIfAny() != 0;
@@ -150,27 +144,20 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
         // What was peeked at before the horizons were lowered is not all.
         if let Some(last) = guard(|| feed.goes_back()) {
             if peeked.is_some() {
-                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+                raise(|| feed.moved_meanwhile());
             }
             go_back(feed, last);
             break false;
         }
         feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
         match peeked {
-            Some(peeked) if feed.was_moved_since(peeked) => {
-                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
-            }
-            None if raw::IsTransactionBlock() || is_with_work => {
-                guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
-            }
+            Some(peeked) if feed.was_moved_since(peeked) => raise(|| feed.moved_meanwhile()),
+            None if raw::IsTransactionBlock() || is_with_work => raise(|| feed.not_peeked()),
             _ => {}
         }
         if Some(upto) <= feed.position() {
             if peeked.is_none() {
-                guard(|| {
-                    feed.done_before(upto).warning();
-                    Ok(())
-                });
+                warn(|| feed.done_before(upto));
             }
             break false;
         }
@@ -178,12 +165,8 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             break false;
         }
         match peeked {
-            Some(peeked) if Some(upto) > peeked.shown => {
-                guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
-            }
-            None if !feed.has_all_up_to(upto) => {
-                guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
-            }
+            Some(peeked) if Some(upto) > peeked.shown => raise(|| feed.beyond_batch(upto, peeked.shown)),
+            None if !feed.has_all_up_to(upto) => raise(|| feed.beyond_horizon(upto)),
             _ => {}
         }
         if feed.go_on_to(upto) {
@@ -194,7 +177,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
         }
         // With autocommit, another consumer may have moved it just now, up to there or less far.
         if peeked.is_some() {
-            guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+            raise(|| feed.moved_meanwhile());
         }
     };
     spi::finish();
@@ -310,7 +293,7 @@ unsafe fn read_batch(
         }
     }
     if batch.count > 0 && last.is_some_and(|last| !(next..horizon).contains(&last)) {
-        guard(|| -> Result<(), Error> { Err(changing_key()) });
+        raise(changing_key);
     }
     batch.shown = last;
     raw_point(c"end known");
@@ -343,7 +326,7 @@ unsafe fn move_past(feed: Feed, last: Sno) -> bool {
         _ => false,
     };
     if !is_moved && moved_by_this() {
-        guard(|| -> Result<(), Error> { Err(feed.read_again()) });
+        raise(|| feed.read_again());
     }
     is_moved
 }

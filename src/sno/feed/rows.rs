@@ -17,7 +17,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::Argument as _,
-        errors::{Error, guard},
+        errors::{Error, guard, raise},
         raw, spi,
     },
     sno::feed::{
@@ -163,7 +163,7 @@ unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
     }
     let place = column as usize - 1;
     if *(*slot).tts_isnull.add(place) {
-        guard(|| -> Result<(), Error> { Err(changing_key()) });
+        raise(changing_key);
     }
     Sno::from_datum(*(*slot).tts_values.add(place))
 }

@@ -8,7 +8,7 @@ use pgrx::{
 };
 
 use crate::pg::{
-    errors::{Error, guard},
+    errors::{Error, raise},
     fmgr::functions,
     process::own_database_name,
     raw,
@@ -24,7 +24,7 @@ functions! {
 unsafe fn in_scope(fcinfo: FunctionCallInfo) -> Datum {
     let (function, _) = counterpart(fcinfo);
     if !is_registered(function) {
-        guard(|| -> Result<(), Error> { Err(no_scope()) });
+        raise(no_scope);
     }
     call_as(owner_of_function(function), function, fcinfo)
 }

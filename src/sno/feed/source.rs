@@ -9,11 +9,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sno_core::Sno;
 
 use crate::{
-    pg::{
-        errors::{Error, guard},
-        raw,
-        wait::raw_point,
-    },
+    pg::{errors::raise, raw, wait::raw_point},
     sno::feed::{
         ledger::Feed,
         query::{Sees, execute},
@@ -40,7 +36,7 @@ impl Feed {
     pub(super) unsafe fn source(self) -> Source {
         let (oid, name) = (self.source, raw::get_rel_name(self.source));
         if name.is_null() {
-            guard(|| -> Result<(), Error> { Err(self.no_source()) });
+            raise(|| self.no_source());
         }
         let schema = raw::get_rel_namespace(oid);
         let schema_name = raw::get_namespace_name(schema);
@@ -50,7 +46,7 @@ impl Feed {
         let source =
             Source { oid, schema, schema_name, name, quoted, key, key_number: self.key_number, key_name };
         if !source.has_key() {
-            guard(|| -> Result<(), Error> { Err(self.other_key()) });
+            raise(|| self.other_key());
         }
         raw_point(c"source named");
         source

@@ -13,7 +13,7 @@ use pgrx::{
 };
 
 use crate::pg::{
-    errors::{Error, guard},
+    errors::{Error, raise},
     fmgr::{Args, functions},
     nodes::nodes,
     versions::{expression_tree_walker, query_tree_walker},
@@ -35,7 +35,7 @@ unsafe fn check(fcinfo: FunctionCallInfo) -> Datum {
             let query = (*root).parse;
             let function = &raw mut function;
             if (is_in_condition(query, function) || is_beside(query, function)) && reads_table(query) {
-                guard(|| -> Result<(), Error> { Err(misses_rows(*function)) });
+                raise(|| misses_rows(*function));
             }
             root = (*root).parent_root;
         }

@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a trigger of one's own takes rows away", &[TRACKED],
             "data.filter(is_of_row).ok", "data.filter(|data| is_of_row(data) || data.tg_event > 0).ok"),
         ("a null in a key that has gone is logged", &[TRACKED],
-            ".unwrap_or_else(|| guard(|| Err(other_key(table))));", ".unwrap_or(Datum::null());"),
+            ".unwrap_or_else(|| raise(|| other_key(table)));", ".unwrap_or(Datum::null());"),
         ("any table writes any log", &[CHANGES],
             "named(check.ccbin) == root(table)", "true"),
         ("columns of the key exchange their names", &[TRACKED],
