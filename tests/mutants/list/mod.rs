@@ -83,7 +83,6 @@ const OLD_KEYS: Suite = Suite("server", "old_keys::");
 const CATALOGS: Suite = Suite("server", "feeds::catalogs::");
 const REFUSALS: Suite = Suite("server", "feeds::refusals::");
 const VISIBILITY: Suite = Suite("server", "feeds::visibility::");
-const DUMPS: Suite = Suite("server", "feeds::dumps::");
 const LOWERED: Suite = Suite("server", "feeds::lowered::");
 const PEEKS: Suite = Suite("server", "feeds::peeks::");
 const READING: Suite = Suite("server", "feeds::reading::");
