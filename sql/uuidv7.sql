@@ -251,9 +251,13 @@ DECLARE
 BEGIN
     -- Into a table that has no feed, or whose feeds are refused since it is subscribed, anything may be replicated.
     IF current_setting('session_replication_role') = 'replica' THEN
+        -- Asked first, since subscriptions insert as the owner of the table, who may have no right to uuidv7_feeds.
+        IF EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = ANY (above)) THEN
+            RETURN NULL;
+        END IF;
         EXECUTE format('SELECT EXISTS (SELECT FROM %I.uuidv7_feeds f WHERE f.source::oid = ANY ($1))', own_schema)
             INTO is_read USING above;
-        IF NOT is_read OR EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = ANY (above)) THEN
+        IF NOT is_read THEN
             RETURN NULL;
         END IF;
     END IF;

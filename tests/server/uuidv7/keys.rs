@@ -141,7 +141,8 @@ fn keys_that_are_older_than_their_insert() {
     }
     client.run(&format!(
         "BEGIN; CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false, slot_name = NONE, enabled = false);
-         INSERT INTO pg_subscription_rel SELECT oid, 'lists'::regclass, 'r' FROM pg_subscription; INSERT INTO open VALUES ({two_minutes}, 1); ROLLBACK;
+         INSERT INTO pg_subscription_rel SELECT oid, 'lists'::regclass, 'r' FROM pg_subscription;
+         CREATE ROLE app; GRANT INSERT ON open TO app; SET LOCAL ROLE app; INSERT INTO open VALUES ({two_minutes}, 1); ROLLBACK;
          DELETE FROM uuidv7_feeds; INSERT INTO lists VALUES ({two_minutes}, 1); RESET session_replication_role"
     ));
     // Without a feed, all are inserted.
