@@ -4,8 +4,8 @@ use std::{ffi::c_char, ptr};
 
 use pgrx::pg_sys::{
     self, Append, CmdType, CommandDest, CreateTableAsStmt, CteScan, CustomScan, EState, FunctionCallInfo,
-    FunctionScan, Join, JoinType, MergeAppend, ModifyTable, NestLoop, Node, NodeTag, ObjectType, Plan,
-    PlannedStmt, PortalData, RangeTblEntry, RangeTblFunction, ReturnSetInfo, SubqueryScan, TargetEntry,
+    FunctionScan, Join, JoinType, MergeAction, MergeAppend, ModifyTable, NestLoop, Node, NodeTag, ObjectType,
+    Plan, PlannedStmt, PortalData, RangeTblEntry, RangeTblFunction, ReturnSetInfo, SubqueryScan, TargetEntry,
     WindowAgg,
 };
 
@@ -122,14 +122,20 @@ unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt, may_jo
         return false;
     }
     let may_join = match (*plan).type_ {
-        NodeTag::T_ModifyTable => (*plan.cast::<ModifyTable>()).operation != CmdType::CMD_INSERT,
+        NodeTag::T_ModifyTable => !inserts(&*plan.cast()),
         _ => may_join,
     };
     let all = |input| gets(input, call, statement, may_join);
     let calls = match (*plan).type_ {
-        NodeTag::T_Limit | NodeTag::T_SetOp => return false,
+        // FOR UPDATE leaves out what it skips, or finds changed.
+        NodeTag::T_Limit | NodeTag::T_SetOp | NodeTag::T_LockRows => return false,
         // A condition on a window function that stays false.
         NodeTag::T_WindowAgg if !(*plan.cast::<WindowAgg>()).runCondition.is_null() => return false,
+        // Where a condition on the whole is false, no call is made; but that can ask for what a WITH has read.
+        NodeTag::T_Result if !(*plan.cast::<pg_sys::Result>()).resconstantqual.is_null() => {
+            let without_with = PlannedStmt { subplans: ptr::null_mut(), ..*statement };
+            return inputs(plan).any(|input| gets(input, call, &without_with, may_join));
+        }
         NodeTag::T_CteScan => {
             let number = (*plan.cast::<CteScan>()).ctePlanId as usize - 1;
             let table = nodes(statement.subplans).get(number);
@@ -143,11 +149,26 @@ unsafe fn gets(plan: *mut Plan, call: *mut Node, statement: &PlannedStmt, may_jo
             .iter()
             .any(|function| (*function.cast::<RangeTblFunction>()).funcexpr == call),
         NodeTag::T_ProjectSet => {
-            nodes((*plan).targetlist).iter().any(|entry| (*entry.cast::<TargetEntry>()).expr.cast() == call)
+            let mut entries = nodes((*plan).targetlist).iter();
+            let calls = entries.any(|entry| (*entry.cast::<TargetEntry>()).expr.cast() == call);
+            // Otherwise it leaves out a row for which its functions return none.
+            if calls || !may_join {
+                return calls;
+            }
+            false
         }
         _ => false,
     };
     calls || inputs(plan).any(all)
+}
+
+/// Whether a statement inserts rows: also a MERGE, for which a row that finds none to change is not done.
+unsafe fn inserts(work: &ModifyTable) -> bool {
+    work.operation == CmdType::CMD_INSERT
+        || nodes(work.mergeActionLists)
+            .iter()
+            .flat_map(|&actions| nodes(actions.cast()))
+            .any(|&action| (*action.cast::<MergeAction>()).commandType == CmdType::CMD_INSERT)
 }
 
 /// Whether a join keeps all rows of its left side, and of its right side. An inner join does of the latter if it calls that for each row of the
