@@ -78,8 +78,16 @@ pub(crate) fn check(client: &mut Client) {
 
 /// What a consumer may do in the statement that reads the feed: the name of the feed, its source, the statement.
 const STATEMENTS: [(&str, &str, &str); 5] = [
-    ("join", "events", "INSERT INTO copies SELECT 'join', f.id FROM {feed} f JOIN customers USING (n)"),
-    ("view", "named", "INSERT INTO copies SELECT 'view', f.id FROM {feed} f JOIN events USING (id)"),
+    (
+        "join",
+        "events",
+        "INSERT INTO copies SELECT 'join', CASE WHEN c.n = f.n THEN f.id END FROM {feed} f LEFT JOIN customers c USING (n)",
+    ),
+    (
+        "view",
+        "named",
+        "INSERT INTO copies SELECT 'view', CASE WHEN e.id = f.id THEN f.id END FROM {feed} f LEFT JOIN events e USING (id)",
+    ),
     (
         "queue",
         "queue",
@@ -95,7 +103,7 @@ const STATEMENTS: [(&str, &str, &str); 5] = [
     (
         "balance",
         "events",
-        "INSERT INTO balances SELECT (SELECT coalesce(max(rows), 0) FROM balances) + count(*) FROM {feed} HAVING count(*) > 0",
+        "INSERT INTO balances SELECT (SELECT coalesce(max(rows), 0) FROM balances) + count(*) FROM {feed} ON CONFLICT DO NOTHING",
     ),
 ];
 
@@ -238,7 +246,7 @@ fn consumers_that_join_and_count() {
          CREATE TABLE events_2 PARTITION OF events FOR VALUES IN (2);
          CREATE VIEW named AS SELECT e.id, n FROM events e JOIN customers USING (n);
          CREATE TABLE queue (id sno PRIMARY KEY DEFAULT sno_new(2)); CREATE TABLE queued ();
-         CREATE TABLE copies (feed text, id sno); CREATE TABLE balances (rows bigint); CREATE TABLE totals (shard bigint PRIMARY KEY, rows bigint)",
+         CREATE TABLE copies (feed text, id sno); CREATE TABLE balances (rows bigint PRIMARY KEY); CREATE TABLE totals (shard bigint PRIMARY KEY, rows bigint)",
     );
     let consumers: Vec<_> = STATEMENTS.into_iter().chain(PEEKS.map(|name| (name, "events", ""))).collect();
     for (name, source, _) in &consumers {

@@ -111,7 +111,7 @@ fn provoke(door: &Door<'_>, state: &str) -> String {
         "25P04" => raised_after(&mut one, "BEGIN; SET LOCAL transaction_timeout = '100ms'", || ()),
         "40001" => raised(
             &mut one,
-            "BEGIN; CREATE TEMP TABLE t AS SELECT FROM sno_feed('feed', NULL::events) a, sno_feed('feed', NULL::events) b",
+            "BEGIN; CREATE TEMP TABLE t AS SELECT * FROM sno_feed('feed', NULL::events) UNION ALL SELECT * FROM sno_feed('feed', NULL::events)",
         ),
         "40P01" => {
             one.run("BEGIN; LOCK TABLE a");
