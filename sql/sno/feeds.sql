@@ -180,7 +180,7 @@ BEGIN
     -- below them.
     IF NOT EXISTS (SELECT FROM pg_subscription_rel) AND NOT EXISTS (SELECT FROM pg_foreign_table)
         AND NOT EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
-        AND NOT (EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v')
+        AND NOT (EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind IN ('v', 'm'))
             AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm')) THEN
         RETURN false;
     END IF;

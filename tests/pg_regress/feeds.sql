@@ -65,6 +65,12 @@ DROP ROLE regress_sno_somebody;
 SELECT sno_create_feed('none', 'pg_am');
 --> ERROR:  no single key of type sno in "pg_am"
 --> HINT:  The key of a table is a column of type sno in its primary key, the key of a view any such column.
+CREATE MATERIALIZED VIEW seen AS TABLE items;
+SELECT sno_create_feed('seen', 'seen');
+--> ERROR:  feed cannot read materialized rows: "public.seen"
+--> DETAIL:  Such rows can come below the horizon of this server.
+--> HINT:  Create a feed of the tables that it is made from.
+DROP MATERIALIZED VIEW seen;
 SELECT sno_horizon('-1 ms');
 --> ERROR:  margin must not be negative
 SELECT * FROM sno_peek_feed('later', NULL::odd);
