@@ -65,38 +65,35 @@ impl Model {
         let is_ours = sql!("({} OR to_regclass({}) IS NULL)", is_there, name.literal());
         let taken =
             format!("{name} is not an index of {table}: rename it, or drop it, and run the step again");
-        let unique = if index.is_unique { "UNIQUE " } else { "" };
-        let create = sql!(
-            "CREATE {unique}INDEX CONCURRENTLY {index} ON {table} {definition};",
-            unique = unique,
-            index = name.name,
-            table = table,
-            definition = definition
-        );
         let mut piece = Self::needs(&is_ours, &taken).unless(is_valid);
         let drop = sql!("DROP INDEX CONCURRENTLY IF EXISTS {};", name);
-        piece.sql.extend([drop, create].map(|sql| sql.to_string()));
+        piece.sql.extend([drop, self.create_index(index, name, definition)].map(|sql| sql.to_string()));
         piece
     }
 
     /// That of a partitioned table takes those of the partitions that the old one has. PostgreSQL would take the
     /// first that is alike, such as that of the primary key.
     fn build_whole(&self, index: &Index) -> Piece {
-        let (name, table) = (self.new_index(index), self.part_name(index));
-        let unique = if index.is_unique { "UNIQUE " } else { "" };
-        let definition = self.new_definition(index);
-        let create = sql!(
-            "CREATE {unique}INDEX {index} ON ONLY {table} {definition};",
-            unique = unique,
-            index = name.name,
-            table = table,
-            definition = definition
-        );
+        let name = self.new_index(index);
+        let create = self.create_index(index, &name, &self.new_definition(index));
         let taken = self.indexes.iter().filter(|part| part.parent == Some(index.oid));
         let attach =
             taken.map(|part| sql!("ALTER INDEX {} ATTACH PARTITION {};", name, self.new_index(part)));
         let tables = sql!("{}", self.tables[self.table_of(index.rel).expect("of a table").0].relation.name);
         Self::locked(tables, std::iter::once(create).chain(attach)).unless(to_own(&name))
+    }
+
+    fn create_index(&self, index: &Index, name: &Name, definition: &Sql) -> Sql {
+        let (concurrently, only) = if index.kind == "I" { ("", "ONLY ") } else { ("CONCURRENTLY ", "") };
+        sql!(
+            "CREATE {unique}INDEX {concurrently}{index} ON {only}{table} {definition};",
+            unique = if index.is_unique { "UNIQUE " } else { "" },
+            concurrently = concurrently,
+            index = name.name,
+            only = only,
+            table = self.part_name(index),
+            definition = definition
+        )
     }
 
     /// A column whose constraint says that the step indexes has got so far.
