@@ -24,21 +24,33 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a trigger that does not fire is a guard", &[OLD_KEYS],
             "            AND g.tgenabled IN ('O', 'A')\n", ""),
     ]),
-    ("src/sno/feed/columns.rs", &[
+    ("src/sno/feed/columns/nulls.rs", &[
         ("one of two conditions forbids nulls", &[OLD_KEYS],
             "boolop == BoolExprType::AND_EXPR && nodes(args)", "boolop != BoolExprType::NOT_EXPR && nodes(args)"),
+    ]),
+    ("src/sno/feed/columns/windows.rs", &[
         ("windows in the order of anything let later rows be", &[FEEDS],
-            "by == NO_COLUMN || by != (origin.table, origin.number)", "by == NO_COLUMN"),
+            "Some(window) != earlier", "window == Window::Any"),
+    ]),
+    ("src/sno/feed/columns/query.rs", &[
         ("outer joins add no nulls", &[OLD_KEYS],
             "found.is_optional || is_full || jointype == adds", "found.is_optional"),
+    ]),
+    ("src/sno/feed/columns/changes.rs", &[
         ("a view of changes leaves out what another table does not match", &[FEEDS],
             "joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)\n", "false\n"),
-        ("DISTINCT ON below another query goes unnoticed", &[REFUSALS],
-            "if query.hasDistinctOn {", "if query.hasDistinctOn && level.outer.is_none() {"),
+    ]),
+    ("src/sno/feed/columns/faults.rs", &[
         ("the right side of a UNION has no EXCEPT", &[REFUSALS],
             " || has_other_than_union(larg) || has_other_than_union(rarg)", " || has_other_than_union(larg) && !rarg.is_null()"),
+    ]),
+    ("src/sno/feed/columns/origin.rs", &[
         ("the first query of a UNION is looked at for faults", &[REFUSALS],
-            "fault: one.fault.or(other.fault)", "fault: one.fault"),
+            "fault: self.rows.fault.or(other.rows.fault)", "fault: self.rows.fault"),
+    ]),
+    ("src/sno/feed/columns/walk.rs", &[
+        ("DISTINCT ON below another query goes unnoticed", &[REFUSALS],
+            "faults::of_query(query) {", "faults::of_query(query).filter(|_| level.outer.is_none()) {"),
         ("a WITH of a query further out is not looked at", &[FEEDS],
             "try_fold(level, |level, _| level.outer) else", "try_fold(level, |_, _| None) else"),
     ]),

@@ -50,7 +50,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("members that do not inherit drop feeds of a table", &[OWNERS],
             "pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text)", "pg_catalog.pg_has_role(c.relowner, 'MEMBER'::pg_catalog.text)"),
     ]),
-    ("src/sno/feed/columns.rs", &[
+    ("src/sno/feed/columns/walk.rs", &[
         ("what anybody asks about stays locked", &[RIGHTS],
             "pg_sys::relation_close(relation, lock);", "pg_sys::relation_close(relation, pg_sys::NoLock as i32);"),
     ]),
