@@ -11,7 +11,19 @@ use super::model::{Finding, Kind, Model, Moved, Reached, birth_column, birth_of}
 use super::sql::one_line;
 use super::wishes::{Wishes, name_parts};
 
-/// What the rows of the catalogs say.
+/// What the rows of the catalogs say: a query for each question, which reads what `known.sql` has.
+const QUESTIONS: [&str; 8] = [
+    include_str!("catalog/findings/tables.sql"),
+    include_str!("catalog/findings/rights.sql"),
+    include_str!("catalog/findings/triggers.sql"),
+    include_str!("catalog/findings/replication.sql"),
+    include_str!("catalog/findings/columns.sql"),
+    include_str!("catalog/findings/indexes.sql"),
+    include_str!("catalog/findings/foreign_keys.sql"),
+    include_str!("catalog/findings/functions.sql"),
+];
+
+/// Asks them.
 pub(super) fn read(
     client: &mut impl GenericClient,
     model: &Model,
@@ -32,8 +44,12 @@ pub(super) fn read(
     let types: Vec<_> = model.keys().map(|key| &key.column.type_name.0).collect();
     let called: Vec<Oid> = model.objects.iter().flat_map(|object| object.calls.iter().copied()).collect();
     let named: Vec<Oid> = model.catalog.named_functions.iter().filter_map(|(_, oid)| *oid).collect();
+    let known = include_str!("catalog/findings/known.sql");
     let rows = client.query(
-        include_str!("catalog/findings.sql"),
+        &format!(
+            "{known}, found (kind, what, object, action) AS (({})) SELECT * FROM found",
+            QUESTIONS.join(") UNION ALL (")
+        ),
         &[
             &tables,
             &rels,
@@ -48,9 +64,12 @@ pub(super) fn read(
             &named,
         ],
     )?;
-    let kinds = [Kind::Refused, Kind::ToDo, Kind::Note];
     let found = rows.iter().map(|row| Finding {
-        kind: kinds[row.get::<_, i32>("kind") as usize],
+        kind: match row.get("kind") {
+            "refused" => Kind::Refused,
+            "to do" => Kind::ToDo,
+            _ => Kind::Note,
+        },
         what: row.get("what"),
         action: row.get("action"),
         object: row.get("object"),
