@@ -17,9 +17,8 @@ pub(super) struct Object {
     /// Why it stops a move.
     pub(super) why: Option<String>,
     pub(super) drop: Expression,
-    /// What makes it again. Every second text is what the server has deparsed, which may need another form for the
-    /// new type.
-    make: Vec<String>,
+    /// What makes it again, and what hangs on it.
+    make: Vec<Make>,
     /// What follows after the COMMIT.
     pub(super) later: Option<Expression>,
     /// Whether that was done, as a condition.
@@ -33,6 +32,15 @@ pub(super) struct Object {
     pub(super) is_retyped: bool,
     /// Columns of a view whose types are a domain, or `varchar`.
     pub(super) casts: Casts,
+}
+
+/// The statements that make something again, as one text in three parts.
+#[derive(Debug, Clone)]
+struct Make {
+    before: Expression,
+    /// What the server has deparsed, which may need another form for the new type.
+    definition: Expression,
+    after: Expression,
 }
 
 const UNKNOWN: &str = "is of a kind that no step knows: drop it before, and make it again after";
@@ -69,6 +77,7 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
         "pg_proc" => include_str!("catalog/function.sql").to_owned(),
         "pg_policy" => include_str!("catalog/policy.sql").to_owned(),
         "pg_publication_rel" => include_str!("catalog/publication.sql").to_owned(),
+        "pg_index" => include_str!("catalog/index.sql").to_owned(),
         "pg_trigger" => include_str!("catalog/trigger.sql").to_owned(),
         "pg_rewrite" => include_str!("catalog/rule.sql").to_owned(),
         "pg_statistic_ext" => include_str!("catalog/statistics.sql").to_owned(),
@@ -82,7 +91,11 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
     let mut made = Object {
         why: optional(&row, "why"),
         drop: row.get("drop"),
-        make: row.get("make"),
+        make: vec![Make {
+            before: row.get("before"),
+            definition: row.get("definition"),
+            after: row.get("after"),
+        }],
         later: optional(&row, "later"),
         later_unless: optional(&row, "later_unless"),
         relation: optional(&row, "relation"),
@@ -92,13 +105,15 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
     };
     if class == "pg_class" {
         let domains: Vec<String> = row.get("domains");
-        made.casts.domains = domains.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        made.casts.domains = domains.into_iter().zip(row.get::<_, Vec<String>>("base_types")).collect();
         made.casts.varchars = row.get("varchars");
-        for (class, column) in
-            [("pg_trigger", "triggers"), ("pg_rewrite", "rules"), ("pg_statistic_ext", "statistics")]
-        {
+        for (class, column) in [
+            ("pg_index", "indexes"),
+            ("pg_trigger", "triggers"),
+            ("pg_rewrite", "rules"),
+            ("pg_statistic_ext", "statistics"),
+        ] {
             for oid in row.get::<_, Vec<Oid>>(column) {
-                made.make.push(String::new());
                 made.make.extend(object(client, class, oid)?.make);
             }
         }
@@ -114,10 +129,7 @@ fn optional<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Option<T> {
 impl Object {
     /// The statements that make it again; `changed` says what becomes of what the server has deparsed.
     pub(super) fn creates(&self, changed: impl Fn(&Expression) -> Expression) -> Sql {
-        let texts = self.make.iter().enumerate().map(|(n, text)| {
-            let text = Expression(text.clone());
-            if n % 2 == 0 { text } else { changed(&text) }
-        });
-        join(texts, "")
+        let make = self.make.iter();
+        join(make.map(|make| sql!("{}{}{}", make.before, changed(&make.definition), make.after)), "")
     }
 }

@@ -1,8 +1,8 @@
 SELECT format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I;', conrelid::regclass, conname) AS "drop",
-    ARRAY[format('ALTER TABLE %s ADD CONSTRAINT %I ', conrelid::regclass, conname),
-        regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', ''), concat(E' NOT VALID;\n',
-        format('COMMENT ON CONSTRAINT %I ON %s IS ', conname, conrelid::regclass)
-            || quote_literal(obj_description(k.oid, 'pg_constraint')) || ';')] AS make,
+    format('ALTER TABLE %s ADD CONSTRAINT %I ', conrelid::regclass, conname) AS before,
+    regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', '') AS definition,
+    concat(E' NOT VALID;\n', format('COMMENT ON CONSTRAINT %I ON %s IS ', conname, conrelid::regclass)
+        || quote_literal(obj_description(k.oid, 'pg_constraint')) || ';') AS after,
     CASE WHEN convalidated THEN format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', conrelid::regclass, conname) END
         AS later,
     format('NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(%L) AND conname = %L

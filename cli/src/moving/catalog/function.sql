@@ -1,6 +1,6 @@
 SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('DROP %s IF EXISTS %s;', kind, signature) AS "drop",
     -- CREATE alone, not in the place of one that is there. Roles are in quotes, as no type is.
-    ARRAY['', concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
+    '' AS before, concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
             '^CREATE OR REPLACE ', 'CREATE '), E';\n',
         format(E'ALTER %s %s OWNER TO "%s";\n', kind, signature, replace(pg_get_userbyid(proowner), '"', '""')),
         -- What its owner has, and CREATE and default privileges have granted before, goes away.
@@ -12,8 +12,8 @@ SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('D
             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE '"' || replace(pg_get_userbyid(grantee), '"', '""') || '"' END,
             CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee)
         FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))),
-        format('COMMENT ON %s %s IS ', kind, signature)),
-        coalesce(quote_literal(obj_description(p.oid, 'pg_proc')), 'NULL') || ';'] AS make,
+        format('COMMENT ON %s %s IS ', kind, signature)) AS definition,
+    coalesce(quote_literal(obj_description(p.oid, 'pg_proc')), 'NULL') || ';' AS after,
     CASE WHEN prokind = 'a' THEN 'is an aggregate: drop it before, and make it again after'
         END AS why
 FROM pg_proc p,

@@ -1,30 +1,25 @@
 SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
     format('DROP %s IF EXISTS %s;', kind, c.oid::regclass) AS "drop",
-    ARRAY[concat('CREATE ', kind, ' ', c.oid::regclass, ' WITH (' || array_to_string(reloptions, ', ') || ')',
-            E' AS\n'),
-        rtrim(pg_get_viewdef(c.oid), ';'),
-        concat(CASE relkind WHEN 'm' THEN E'\nWITH NO DATA' END, format(E';\nALTER %s %s OWNER TO %I;\n', kind,
-                c.oid::regclass, pg_get_userbyid(relowner)),
-            -- What its owner has, and default privileges have granted before, goes away.
-            (SELECT string_agg(format(E'REVOKE ALL ON TABLE %s FROM %s;\n', c.oid::regclass,
-                CASE role WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(role)) END), '' ORDER BY role) FROM (
-                SELECT grantee FROM pg_default_acl, aclexplode(defaclacl) WHERE defaclobjtype = 'r'
-                UNION SELECT relowner) g(role)),
-            (SELECT string_agg(format(E'GRANT %s ON TABLE %s TO %s%s;\n', privilege_type, c.oid::regclass,
-                CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
-                CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee, privilege_type)
-            FROM aclexplode(coalesce(relacl, acldefault('r', relowner)))),
-            format('COMMENT ON %s %s IS ', kind, c.oid::regclass) || quote_literal(obj_description(c.oid, 'pg_class'))
-                || E';\n',
-            (SELECT string_agg(concat({state}, format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT ', attrelid::regclass,
-                attname) || pg_get_expr(adbin, adrelid) || E';\n'), '' ORDER BY attnum)
-            FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-            WHERE attrelid = c.oid AND attnum > 0))] ||
-    ARRAY(SELECT text FROM pg_index JOIN pg_class i ON i.oid = indexrelid, unnest(ARRAY[pg_get_indexdef(indexrelid),
-            concat(E';\n', CASE WHEN indisclustered THEN format(E'ALTER TABLE %s CLUSTER ON %I;\n', c.oid::regclass,
-                i.relname) END, format('COMMENT ON INDEX %s IS ', indexrelid::regclass)
-                || quote_literal(obj_description(indexrelid, 'pg_class')) || E';\n')]) WITH ORDINALITY u(text, n)
-        WHERE indrelid = c.oid ORDER BY indexrelid, n) AS make,
+    concat('CREATE ', kind, ' ', c.oid::regclass, ' WITH (' || array_to_string(reloptions, ', ') || ')', E' AS\n')
+        AS before,
+    rtrim(pg_get_viewdef(c.oid), ';') AS definition,
+    concat(CASE relkind WHEN 'm' THEN E'\nWITH NO DATA' END, format(E';\nALTER %s %s OWNER TO %I;\n', kind,
+            c.oid::regclass, pg_get_userbyid(relowner)),
+        -- What its owner has, and default privileges have granted before, goes away.
+        (SELECT string_agg(format(E'REVOKE ALL ON TABLE %s FROM %s;\n', c.oid::regclass,
+            CASE role WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(role)) END), '' ORDER BY role) FROM (
+            SELECT grantee FROM pg_default_acl, aclexplode(defaclacl) WHERE defaclobjtype = 'r'
+            UNION SELECT relowner) g(role)),
+        (SELECT string_agg(format(E'GRANT %s ON TABLE %s TO %s%s;\n', privilege_type, c.oid::regclass,
+            CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+            CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee, privilege_type)
+        FROM aclexplode(coalesce(relacl, acldefault('r', relowner)))),
+        format('COMMENT ON %s %s IS ', kind, c.oid::regclass) || quote_literal(obj_description(c.oid, 'pg_class'))
+            || E';\n',
+        (SELECT string_agg(concat({state}, format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT ', attrelid::regclass,
+            attname) || pg_get_expr(adbin, adrelid) || E';\n'), '' ORDER BY attnum)
+        FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+        WHERE attrelid = c.oid AND attnum > 0)) AS after,
     CASE WHEN relkind = 'm' AND relispopulated THEN format('REFRESH MATERIALIZED VIEW %s;', c.oid::regclass) END
         AS later,
     format('coalesce((SELECT relispopulated FROM pg_class WHERE oid = to_regclass(%L)), true)', c.oid::regclass)
@@ -39,13 +34,15 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
         THEN 'has a tablespace, access method, STORAGE, COMPRESSION or options of a TOAST table of its own, or an index '
             'with a tablespace or statistics target, which are not kept: drop it before, and make it again after'
         END AS why,
+    ARRAY(SELECT indexrelid FROM pg_index WHERE indrelid = c.oid ORDER BY indexrelid) AS indexes,
     ARRAY(SELECT oid FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY oid) AS triggers,
     ARRAY(SELECT oid FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN' ORDER BY oid) AS rules,
     ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics,
     -- Columns of a domain, with its base type, and of varchar: PostgreSQL shows a cast for each use.
-    ARRAY(SELECT text FROM pg_attribute JOIN pg_type t ON t.oid = atttypid,
-        unnest(ARRAY[quote_ident(attname), format_type(typbasetype, NULL)]) WITH ORDINALITY u(text, n)
-        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum, n) AS domains,
+    ARRAY(SELECT quote_ident(attname) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum) AS domains,
+    ARRAY(SELECT format_type(typbasetype, NULL) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum) AS base_types,
     ARRAY(SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0
         AND atttypid = 'varchar'::regtype) AS varchars
 FROM pg_class c, LATERAL (SELECT CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) k(kind)
