@@ -4,10 +4,7 @@
 //! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Of roles, only the one that restores a dump has a right to. Each
 //! statement of [`in_ledger`] runs as the owner of these tables; whether it may run is decided before, by the rights of the calling role.
 
-use std::{
-    ffi::{CStr, c_char, c_int},
-    mem,
-};
+use std::ffi::{CStr, c_char, c_int};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
@@ -25,7 +22,7 @@ use crate::{
     sno::{
         feed::{
             newest,
-            query::{Row, Rows, Sees, query},
+            query::{Param, Row, Rows, Sees, query},
         },
         horizon::reader::lowered,
     },
@@ -93,11 +90,7 @@ pub(super) struct Feed {
 }
 
 /// Executes a statement on the ledger, as the owner of its tables. It calls nothing of a user's.
-pub(super) unsafe fn in_ledger<const N: usize>(
-    text: &CStr,
-    params: [(Oid, Option<Datum>); N],
-    sees: Sees,
-) -> Rows {
+pub(super) unsafe fn in_ledger<const N: usize>(text: &CStr, params: [Param; N], sees: Sees) -> Rows {
     let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
     let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
     as_role(owner_of(table), || query(text, params, sees))
@@ -164,43 +157,43 @@ impl Feed {
     }
 
     /// The key of its row.
-    pub(super) fn names(self) -> [(Oid, Option<Datum>); 2] {
+    pub(super) fn names(self) -> [Param; 2] {
         [(pg_sys::TEXTOID, Some(self.name)), (pg_sys::NAMEOID, Some(self.owner))]
     }
 
-    /// Where it was found: the place of its row, when it had come there, and its position.
-    fn found(&mut self) -> [(Oid, Option<Datum>); 3] {
-        let place = Datum::from(&raw mut self.place);
-        let moved = (pg_sys::TIMESTAMPTZOID, Some(self.moved));
-        [(pg_sys::TIDOID, Some(place)), moved, (self.id_type, self.position)]
+    /// Where it was found: when it had come there, and its position.
+    fn found(self) -> [Param; 2] {
+        [(pg_sys::TIMESTAMPTZOID, Some(self.moved)), (self.id_type, self.position)]
     }
 
-    /// Executes a statement on its row, and returns whether that was as it was found, but for what does not move it.
-    unsafe fn execute<const N: usize>(&mut self, text: &CStr, params: [(Oid, Option<Datum>); N]) -> bool {
-        // One of the parameters points to the place.
-        in_ledger(text, params, Sees::Now).count > 0
-            || self.has_other_version() && in_ledger(text, params, Sees::Now).count > 0
+    /// Executes a statement on its row, with parameters of which one is the row's place, and returns whether that was as it was found, but for
+    /// what does not move it. If the row has another version by now, on that.
+    unsafe fn execute<const N: usize>(self, text: &CStr, params: impl Fn(Param) -> [Param; N]) -> bool {
+        let is_done = |mut place: ItemPointerData| {
+            let place = (pg_sys::TIDOID, Some(Datum::from(&raw mut place)));
+            in_ledger(text, params(place), Sees::Now).count > 0
+        };
+        is_done(self.place) || self.other_version().is_some_and(is_done)
     }
 
-    /// Whether its row has another version by now, and takes the place of that.
-    unsafe fn has_other_version(&mut self) -> bool {
+    /// The place of another version that its row has by now.
+    unsafe fn other_version(self) -> Option<ItemPointerData> {
         let is_it =
             |row: &Row| row.value(newest::OWNER.into()).is_some_and(|owner| is_same_name(owner, self.owner));
-        let Some(row) = newest::rows(self.name, Sees::Now).find(is_it) else { return false };
-        let before = mem::replace(&mut self.place, row.place());
-        raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0
+        let place = newest::rows(self.name, Sees::Now).find(is_it)?.place();
+        (raw::ItemPointerCompare(&raw const self.place, &raw const place) != 0).then_some(place)
     }
 
     /// Locks it until the transaction ends, and returns whether it is still where it was found.
-    pub(super) unsafe fn lock(mut self) -> bool {
-        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
-        self.execute(LOCK, [name, owner, place, moved, position])
+    pub(super) unsafe fn lock(self) -> bool {
+        let ([name, owner], [moved, position]) = (self.names(), self.found());
+        self.execute(LOCK, |place| [name, owner, place, moved, position])
     }
 
     /// Locks it if no other transaction has locked it, and returns whether it did; also if the feed was moved since it was found.
-    pub(super) unsafe fn lock_if_free(mut self) -> bool {
-        let ([name, owner], [place, ..]) = (self.names(), self.found());
-        self.execute(LOCK_IF_FREE, [name, owner, place])
+    pub(super) unsafe fn lock_if_free(self) -> bool {
+        let [name, owner] = self.names();
+        self.execute(LOCK_IF_FREE, |place| [name, owner, place])
     }
 
     /// Moves it forward from where it was found, and returns whether it was still there.
@@ -213,18 +206,18 @@ impl Feed {
         self.go_to(last, self.position().is_none_or(|position| position >= last))
     }
 
-    unsafe fn go_to(mut self, mut last: Sno, is_right_way: bool) -> bool {
+    unsafe fn go_to(self, mut last: Sno, is_right_way: bool) -> bool {
         if !is_right_way {
             raise(|| astray(self.name, last));
         }
         // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
         let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
         let now = if now == before { now + 1 } else { now };
-        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+        let ([name, owner], [moved, position]) = (self.names(), self.found());
         let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
         let to = (self.id_type, Some((&raw mut last).into()));
         let lowered = (pg_sys::INT8OID, Some(Datum::from(self.lowered_now as i64)));
-        let is_moved = self.execute(MOVE, [name, owner, place, moved, position, now, to, lowered]);
+        let is_moved = self.execute(MOVE, |place| [name, owner, place, moved, position, now, to, lowered]);
         if is_moved && self.careful_until().is_some_and(|until| until <= last) {
             self.forget_failures();
         }
@@ -234,10 +227,11 @@ impl Feed {
     /// Notes the servers whose horizons it is below, and returns whether it is still where it was found. If another transaction has locked it,
     /// which may move it, that is not waited for.
     /// They are a text.
-    pub(super) unsafe fn note_servers(mut self, servers: Datum) -> bool {
-        let ([name, owner], [place, moved, position]) = (self.names(), self.found());
-        let params = [name, owner, place, moved, position, (pg_sys::TEXTOID, Some(servers))];
-        self.lock_if_free() && self.execute(NOTE_SERVERS, params)
+    pub(super) unsafe fn note_servers(self, servers: Datum) -> bool {
+        let ([name, owner], [moved, position]) = (self.names(), self.found());
+        let servers = (pg_sys::TEXTOID, Some(servers));
+        self.lock_if_free()
+            && self.execute(NOTE_SERVERS, |place| [name, owner, place, moved, position, servers])
     }
 
     pub(super) unsafe fn forget_failures(self) {

@@ -21,7 +21,7 @@ use crate::{
             failures::Failure,
             ledger::{Feed, TO_REGCLASS, in_ledger, null_argument, oid, shown, text},
             lookup::{Meaning, missing, of_others, several},
-            query::{Rows, Sees, query, with_off},
+            query::{Param, Rows, Sees, query, with_off},
         },
         horizon::reader::{lowered, promise},
     },
@@ -142,7 +142,7 @@ unsafe fn finish(fcinfo: FunctionCallInfo, id: Option<Datum>) -> Datum {
 }
 
 /// When the horizons were lowered last, for a position that is computed after this.
-fn present() -> (Oid, Option<Datum>) {
+fn present() -> Param {
     (pg_sys::INT8OID, Some(Datum::from(lowered().unwrap_or(0) as i64)))
 }
 

@@ -24,20 +24,18 @@ pub(super) enum Sees {
     Now,
 }
 
-/// Executes a query with a plan that is kept. A parameter that is null has no value.
-/// The parameters have these types.
-pub(super) unsafe fn query<const N: usize>(
-    text: &CStr,
-    params: [(Oid, Option<Datum>); N],
-    sees: Sees,
-) -> Rows {
+/// A parameter of a query: its type, and its value unless it is null.
+pub(super) type Param = (Oid, Option<Datum>);
+
+/// Executes a query with a plan that is kept.
+pub(super) unsafe fn query<const N: usize>(text: &CStr, params: [Param; N], sees: Sees) -> Rows {
     execute(text.as_ptr(), params, sees, false)
 }
 
 /// The same, planned with the values of the parameters if `is_custom`.
 pub(super) unsafe fn execute<const N: usize>(
     text: *const c_char,
-    params: [(Oid, Option<Datum>); N],
+    params: [Param; N],
     sees: Sees,
     is_custom: bool,
 ) -> Rows {
