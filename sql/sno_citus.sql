@@ -190,7 +190,21 @@ $$;
 COMMENT ON FUNCTION sno_internal.readers_on_node(text) IS
     'internal: IDs up to which the feeds of a node have read the rows of a table';
 
--- The answer of a node to one of these questions, with the last group and then those that it knows, or its error.
+-- What this node answers to one of these questions.
+CREATE FUNCTION sno_internal.own_answer(question text, argument text) RETURNS json
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN CASE question
+        WHEN 'horizon' THEN sno_internal.horizon_of_node(argument::interval)
+        WHEN 'open' THEN sno_internal.open_on_node(argument::bigint)
+        WHEN 'holders' THEN sno_internal.holders_on_node()
+        WHEN 'readers' THEN sno_internal.readers_on_node(argument) END;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.own_answer(text, text) IS 'internal: the answer of this node to a question';
+
+-- The same for another node, with the last group and then those that this one knows, or its error.
 CREATE FUNCTION sno_internal.answer(question text, argument text) RETURNS json
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -200,11 +214,8 @@ DECLARE
     detail text;
     hint text;
 BEGIN
-    RETURN json_build_object('last', sno_internal.last_group(), 'groups', sno_internal.groups(), 'answer', CASE question
-        WHEN 'horizon' THEN sno_internal.horizon_of_node(argument::interval)
-        WHEN 'open' THEN sno_internal.open_on_node(argument::bigint)
-        WHEN 'holders' THEN sno_internal.holders_on_node()
-        WHEN 'readers' THEN sno_internal.readers_on_node(argument) END);
+    RETURN json_build_object('last', sno_internal.last_group(), 'groups', sno_internal.groups(),
+        'answer', sno_internal.own_answer(question, argument));
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
         detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -282,10 +293,7 @@ BEGIN
     node := coalesce((SELECT n.nodeid FROM pg_catalog.pg_dist_node n
         WHERE n.groupid = own AND n.noderole = 'primary'), 0);
     -- Not by answer(), whose savepoint would hide errors of this session.
-    answer := CASE question WHEN 'horizon' THEN sno_internal.horizon_of_node(argument::interval)
-        WHEN 'open' THEN sno_internal.open_on_node(argument::bigint)
-        WHEN 'holders' THEN sno_internal.holders_on_node()
-        WHEN 'readers' THEN sno_internal.readers_on_node(argument) END;
+    answer := sno_internal.own_answer(question, argument);
     RETURN NEXT;
 END
 $$;
@@ -506,7 +514,7 @@ COMMENT ON FUNCTION sno_internal.sno_joins_citus() IS
 REVOKE EXECUTE ON FUNCTION sno_internal.timeline(), sno_internal.note_start(sno), sno_internal.groups(),
     sno_internal.last_group(), sno_internal.horizon_of_node(interval), sno_internal.open_on_node(bigint),
     sno_internal.holders_on_node(), sno_internal.readers_on_node(text), sno_citus_holders(),
-    sno_internal.answer(text, text),
+    sno_internal.own_answer(text, text), sno_internal.answer(text, text),
     sno_internal.ask_nodes(text, text, integer), sno_internal.least_horizon(interval, text),
     sno_internal.open_on_nodes(), sno_internal.scope_horizon(interval, sno, text),
     sno_internal.scope_read(regclass), sno_internal.sno_joins_citus() FROM PUBLIC;
