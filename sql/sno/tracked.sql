@@ -21,44 +21,52 @@ CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
 COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
     'internal: write the keys of changed rows into a log, as the owner of that';
 
--- The log and the view of a table whose changes are tracked; nulls if they are not. The log names the table by a
--- constraint, the view both, the trigger the log; so all can be renamed. A copy of the log names the table, too, but
--- has neither the view nor the trigger. All are of one owner: who can create a trigger or a view would otherwise choose
--- what the owner, or a superuser, replaces, drops or lets read its rows.
+-- The log and the view of a table whose changes are tracked; nulls if they are not. All can be renamed. Two of three
+-- signs tell which they are, since one alone can be a copy's, or somebody else's:
+--
+--   trigger sno_log of  constraint sno_log of  view of the table's owner
+--   the table names it  it names the table     that reads both
+--   ------------------  ---------------------  -------------------------
+--   yes                 yes                    yes                        the log
+--   no                  yes                    yes                        the log; its trigger was dropped
+--   yes                 no                     yes                        the log; its constraint was dropped
+--   yes                 yes                    no                         the log; its view was dropped
+--   yes                 no                     no                         what a role names that may create triggers
+--   no                  yes                    no                         a copy of the log
+--   no                  no                     yes                        another table that the view reads
+--
+-- A log of another owner is an error: who can create a trigger would otherwise choose what the table's owner, or a
+-- superuser, replaces, drops or lets read its rows.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     owner oid := (SELECT relowner FROM pg_class WHERE oid = source);
-    named oid := (
-        SELECT d.refobjid
-        FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
-            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
-        WHERE g.tgrelid = source AND g.tgname = 'sno_log' LIMIT 1
-    );
     log_owner oid;
 BEGIN
-    WITH naming(oid) AS (
-        SELECT o.conrelid
-        FROM pg_depend n JOIN pg_constraint o ON o.oid = n.objid AND o.conname = 'sno_log' AND o.contype = 'c'
-        WHERE n.classid = 'pg_constraint'::regclass AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
+    WITH sign(log, what, view) AS (
+        SELECT d.refobjid, 'trigger', NULL::oid
+        FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
+        WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+        UNION ALL
+        SELECT o.conrelid, 'constraint', NULL
+        FROM pg_depend d JOIN pg_constraint o ON o.oid = d.objid AND o.conname = 'sno_log' AND o.contype = 'c'
+        WHERE d.classid = 'pg_constraint'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = source
             AND o.conrelid <> source
-    ), candidate AS (
-        SELECT c.oid, c.relowner, c.oid = named AS is_named, c.oid IN (SELECT n.oid FROM naming n) AS is_naming, (
-            SELECT min(r.ev_class)
-            FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class
-            JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
-            JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
-            WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
-                AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
-                AND s.refobjid = source AND v.relowner = owner
-        ) AS view
-        FROM pg_class c WHERE c.oid = named OR c.oid IN (SELECT n.oid FROM naming n)
+        UNION ALL
+        SELECT d.refobjid, 'view', r.ev_class
+        FROM pg_depend s JOIN pg_depend f USING (classid, objid) JOIN pg_depend d USING (classid, objid)
+        JOIN pg_rewrite r ON r.oid = s.objid JOIN pg_class v ON v.oid = r.ev_class AND v.relowner = owner
+        WHERE s.classid = 'pg_rewrite'::regclass AND s.refclassid = 'pg_class'::regclass AND s.refobjid = source
+            AND f.refclassid = 'pg_proc'::regclass
+            AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
     )
-    SELECT c.oid, c.view, c.relowner INTO log, changes, log_owner
-    FROM candidate c
-    WHERE c.is_named AND (c.is_naming OR c.view IS NOT NULL) OR c.relowner = owner AND c.view IS NOT NULL
-    ORDER BY c.relowner = owner DESC, c.view IS NOT NULL DESC, c.oid LIMIT 1;
+    SELECT c.oid, min(n.view), c.relowner INTO log, changes, log_owner
+    FROM sign n JOIN pg_class c ON c.oid = n.log
+    GROUP BY c.oid HAVING count(DISTINCT n.what) > 1
+    ORDER BY c.relowner = owner DESC, min(n.view) IS NOT NULL DESC, c.oid LIMIT 1;
     IF log_owner <> owner THEN
         RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
             USING ERRCODE = 'object_not_in_prerequisite_state',
