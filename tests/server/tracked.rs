@@ -197,6 +197,9 @@ fn names_and_owners() {
     assert_eq!(code(&mut superuser, track), "42710");
     superuser.run("ALTER VIEW lines_changes OWNER TO bob");
     superuser.run(track);
+    // Not without the trigger, either.
+    superuser.run("DROP TRIGGER sno_log ON lines; ALTER TABLE lines_log OWNER TO alice");
+    assert_eq!(code(&mut superuser, track), "55000");
     assert_eq!(code(&mut superuser, "SELECT sno_track_changes(NULL)"), "22004");
 }
 
