@@ -8,7 +8,7 @@ use sno_core::compat::{
 
 use crate::{
     generator::max_clock_wait,
-    pg::server_setting::{Define, Setting},
+    pg::server_setting::{Define, OfThisHost, Setting},
 };
 
 /// The base clock of a Snowflake-SI site.
@@ -19,7 +19,7 @@ pub(crate) static BASE_CLOCK: Setting<BaseClock> = Setting::new(
     c"Written 2020-01-01T00:00:00Z, after 2003-03-18T07:20:19.224Z. A site chooses it once; none is generated before.",
 );
 /// The machine of a Snowflake-SI server.
-pub(crate) static MACHINE: Setting<Machine> = Setting::new(
+pub(crate) static MACHINE: Setting<OfThisHost<Machine>> = Setting::new(
     c"sno_compat.snowflake_si_machine",
     c"",
     c"Sets this server's number in Snowflake-SI IDs, and how many bits it takes.",
@@ -27,7 +27,7 @@ pub(crate) static MACHINE: Setting<Machine> = Setting::new(
 )
 .of_one_server();
 /// The worker numbers of a uid60 server.
-pub(crate) static WORKERS: Setting<Workers> = Setting::new(
+pub(crate) static WORKERS: Setting<OfThisHost<Workers>> = Setting::new(
     c"sno_compat.uid60_workers",
     c"",
     c"Sets the first and the last worker number of this server in uid60 IDs.",
@@ -35,7 +35,7 @@ pub(crate) static WORKERS: Setting<Workers> = Setting::new(
 )
 .of_one_server();
 /// The cluster of a uniqueid server.
-pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
+pub(crate) static CLUSTER: Setting<OfThisHost<Cluster>> = Setting::new(
     c"sno_compat.uniqueid_cluster",
     c"",
     c"Sets this server's number in uniqueid IDs, 0 to 15.",

@@ -97,6 +97,8 @@ mod interop;
 #[cfg(all(feature = "marks", target_has_atomic = "64"))]
 pub mod server;
 
+#[cfg(feature = "std")]
+pub use generation::by_host::{OfOneServer, value_for_host};
 pub use generation::clock::Clock;
 #[cfg(feature = "std")]
 pub use generation::clock::SystemClock;

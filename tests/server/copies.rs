@@ -1,6 +1,8 @@
 //! Copies of a server, which make its IDs if nobody gives them another prefix: what can be told of them, and what
 //! they may and may not repeat.
 
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use sno_tests::{Builder, Ids, Mode, Server, Sql as _};
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
 const COPIED: &str = "LOG:  data directory was copied after its last sno was generated";
+const CREATED: &str = "LOG:  file \"sno.marks\" was created";
 const HINT: &str = "HINT:  If another server still generates with this \"sno.partition_prefix\", give one of the two \
                     another now: both generate the same IDs.";
 
@@ -41,7 +44,8 @@ fn a_promotion_is_logged_once() {
     primary.stop(Mode::Fast);
     early.promote();
     draw(&early, &mut Ids::new());
-    assert_eq!((count(&early, PROMOTED), count(&early, HINT)), (1, 1), "{}", early.log());
+    assert_eq!((count(&early, CREATED), count(&early, PROMOTED)), (1, 0), "{}", early.log());
+    assert_eq!(count(&standby, CREATED), 0);
     standby.promote();
     assert_eq!(count(&standby, PROMOTED), 0, "nothing was generated yet");
     draw(&standby, &mut ids);
@@ -73,6 +77,32 @@ fn a_promotion_with_another_prefix_is_nothing_to_tell() {
     ids.assert_distinct();
     assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
     assert_eq!(standby.record().origin.place.wal_timeline, 2);
+}
+
+/// What was generated before is not known then, also after pg_upgrade. With a number that the server draws, it is another
+/// one.
+#[test]
+fn a_file_of_marks_that_is_created_is_logged() {
+    for (number, logged) in [("3", 1), ("auto", 0)] {
+        let server = Server::builder().conf("sno.partition_prefix", number).start();
+        let lines = || {
+            server.run("SELECT sno_new(1)");
+            (
+                count(&server, CREATED),
+                count(&server, "HINT:  If this or another server has generated IDs with this"),
+            )
+        };
+        assert_eq!(lines(), (logged, logged), "{}", server.log());
+        server.restart(Mode::Fast);
+        assert_eq!(lines(), (logged, logged));
+        for lose in [|marks: &Path| fs::remove_file(marks), |marks: &Path| fs::write(marks, "")] {
+            let before = lines().0;
+            server.stop(Mode::Fast);
+            lose(&server.marks()).unwrap();
+            server.start();
+            assert_eq!(lines(), (before + logged, before + logged), "{}", server.log());
+        }
+    }
 }
 
 #[test]

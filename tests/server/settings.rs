@@ -96,6 +96,45 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
     assert_eq!(partition(&mut server.connect()), 9);
 }
 
+/// One list is for all servers, and so for their copies: on another host, no ID is generated.
+#[test]
+fn a_list_has_a_number_for_each_host() {
+    let server = Server::builder().compat().conf("sno.partition_prefix", "5").start();
+    server.run("CREATE EXTENSION sno_compat");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = host.trim();
+    let value = |of_host: &str, of_others: &str| format!("other-1={of_others}, {host}={of_host}");
+    server.configure("sno.partition_prefix", &value("7", "6"));
+    server.configure("sno.sequence_range", &value("100-199", "0-99"));
+    server.configure("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
+    server.configure("sno_compat.snowflake_si_machine", &value("3/4", "2/4"));
+    server.configure("sno_compat.uid60_workers", &value("8-9", "0-7"));
+    server.configure("sno_compat.uniqueid_cluster", &value("4", "3"));
+    for restarted in [false, true] {
+        if restarted {
+            server.restart(Mode::Fast);
+        } else {
+            server.reload();
+        }
+        let mut client = server.connect();
+        assert_eq!(partition(&mut client), 7);
+        let shown = "SELECT (prefix, prefix_bits, prefix_auto, sequence_lower, sequence_upper)::text FROM sno_generator()";
+        assert_eq!(text(&mut client, shown), "(7,8,f,100,199)");
+        let others = "SELECT snowflake_si_machine(snowflake_si_new(), 4) || ' ' || uid60_worker(uid60_new()) / 8 || ' ' \
+                      || uniqueid_cluster(uniqueid_new())";
+        assert_eq!(text(&mut client, others), "3 1 4");
+    }
+    for (list, detail) in [
+        ("other-1=6, other-2=7", format!("The list has no value for host \"{host}\".")),
+        ("a=42, b=672/12", "Hosts \"a\" and \"b\" would generate the same IDs.".into()),
+    ] {
+        server.configure("sno.partition_prefix", list);
+        server.reload();
+        let error = error(&mut server.connect(), "SELECT sno_new(1)");
+        assert_eq!((error.code().code(), error.detail()), ("22023", Some(&*detail)));
+    }
+}
+
 /// Not at its end, also if no value is another one.
 #[test]
 fn a_reload_counts_within_a_transaction() {

@@ -14,7 +14,7 @@ use crate::{
         scheme::Scheme,
         shared::Memory,
     },
-    pg::{errors::Error, fmgr::export},
+    pg::{errors::Error, fmgr::export, server_setting::OfThisHost},
     settings::{BASE_CLOCK, MACHINE},
 };
 
@@ -54,7 +54,7 @@ type Session = backend_session::Session<SnowflakeSiScheme, 1>;
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 fn start() -> Result<Session, Error> {
-    let (base, machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
+    let (base, OfThisHost(machine)) = (BASE_CLOCK.get()?, MACHINE.get()?);
     // The server has one generator. Its IDs differ from the IDs of other servers in the machine, which is in the pool.
     backend_session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }

@@ -24,7 +24,7 @@ use crate::{
         errors::{Error, check_range},
         fmgr::{Row, export},
         server::{is_preloaded, not_preloaded},
-        server_setting::Setting,
+        server_setting::{OfThisHost, Setting},
     },
     settings::{BASE_CLOCK, MACHINE},
 };
@@ -79,7 +79,7 @@ fn snowflake_si_base_clock() -> Result<Timestamp, Error> {
 
 /// `snowflake_si_machine_bits() → integer`: the setting.
 fn snowflake_si_machine_bits() -> Result<i32, Error> {
-    default_of("machine_bits", &MACHINE).map(|machine: Machine| machine.bits().into())
+    default_of("machine_bits", &MACHINE).map(|OfThisHost(machine): OfThisHost<Machine>| machine.bits().into())
 }
 
 /// `snowflake_si_time(bigint, timestamptz) → timestamptz`

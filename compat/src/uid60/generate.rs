@@ -1,7 +1,7 @@
 //! `uid60_new`: a backend leases a worker number for an hour, and uses the generator of that number.
 
 use sno_core::{
-    Epoch,
+    Epoch, OfOneServer as _,
     compat::{
         Uid60,
         uid60::{EPOCH, Lease, Seconds, Workers},
@@ -18,7 +18,7 @@ use crate::{
         shared::Memory,
     },
     id::Id,
-    pg::{errors::Error, fmgr::export, server::random},
+    pg::{errors::Error, fmgr::export, server::random, server_setting::OfThisHost},
     settings::WORKERS,
 };
 
@@ -64,7 +64,7 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 impl Session {
     fn start() -> Result<Self, Error> {
-        let workers = WORKERS.get()?;
+        let OfThisHost(workers) = WORKERS.get()?;
         let generator = backend_session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
         let now = Backend(Uid60Scheme).now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))

@@ -15,7 +15,7 @@ use crate::{
         shared::Memory,
     },
     id::Id,
-    pg::{errors::Error, fmgr::export, server::process_id},
+    pg::{errors::Error, fmgr::export, server::process_id, server_setting::OfThisHost},
     settings::{CLUSTER, FORM, GENERATOR_BITS},
 };
 
@@ -61,7 +61,7 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 impl Session {
     fn start() -> Result<Self, Error> {
-        let (cluster, form) = (CLUSTER.get()?, FORM.get()?);
+        let (OfThisHost(cluster), form) = (CLUSTER.get()?, FORM.get()?);
         let number = GENERATOR_BITS.get()?.generator(process_id());
         let server = cluster.get();
         let generator =

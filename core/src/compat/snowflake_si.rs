@@ -10,10 +10,11 @@
 //! Each site chooses its base clock once, and how it divides the 13 low bits, 5 and 8 by default. An ID does not show
 //! these. The text form is the decimal number.
 
-use core::{fmt, str::FromStr};
+use core::{fmt, ops::RangeInclusive, str::FromStr};
 use std::time::UNIX_EPOCH;
 
 use super::{Epoch, InvalidValue, field, ones, setting_number, time, to_sno};
+use crate::generation::by_host::OfOneServer;
 use crate::generation::partition::SequenceRange;
 use crate::generation::slot::Stamp;
 use crate::id::sno::Sno;
@@ -263,6 +264,12 @@ impl Machine {
         let index_bits = LOW - self.bits as u32;
         let first = self.number << index_bits;
         SequenceRange::from_bounds(first, first | ones(index_bits) as u16)
+    }
+}
+
+impl OfOneServer for Machine {
+    fn numbers(&self) -> RangeInclusive<u16> {
+        self.pool().lower()..=self.pool().upper()
     }
 }
 

@@ -17,6 +17,7 @@ use core::{
 };
 
 use super::{Epoch, InvalidValue, field, ones, setting_number, texts, time, to_sno};
+use crate::generation::by_host::OfOneServer;
 use crate::generation::partition::SequenceRange;
 use crate::generation::slot::Stamp;
 use crate::id::fixed_length::FixedLength;
@@ -234,17 +235,18 @@ impl Workers {
         Ok(Self { first, last })
     }
 
-    /// All of them.
-    pub const fn numbers(self) -> core::ops::RangeInclusive<u16> {
-        self.first..=self.last
-    }
-
     /// Leases the next worker number, for [`Lease::SECONDS`] from `now` on. Callers with the same counter get one
     /// number after another, and the first again after the last.
     pub fn lease(self, counter: &AtomicU64, now: Seconds) -> Lease {
         let count = u64::from(self.last - self.first) + 1;
         let number = counter.fetch_add(1, Relaxed) % count;
         Lease { worker: self.first + number as u16, since: now }
+    }
+}
+
+impl OfOneServer for Workers {
+    fn numbers(&self) -> core::ops::RangeInclusive<u16> {
+        self.first..=self.last
     }
 }
 

@@ -14,9 +14,10 @@
 //! distributed database. It is 1 for *time-sequential*: the time is stored as it is, and IDs sort by time. IDs of
 //! different forms differ.
 
-use core::{array, str::FromStr};
+use core::{array, ops::RangeInclusive, str::FromStr};
 
 use super::{Epoch, InvalidValue, field, setting_number, texts, time, to_sno};
+use crate::generation::by_host::OfOneServer;
 use crate::generation::partition::SequenceRange;
 use crate::generation::slot::Stamp;
 use crate::id::fixed_length::FixedLength;
@@ -246,6 +247,12 @@ impl Cluster {
     /// The number, 0 to 15.
     pub const fn get(self) -> u16 {
         self.0
+    }
+}
+
+impl OfOneServer for Cluster {
+    fn numbers(&self) -> RangeInclusive<u16> {
+        self.0..=self.0
     }
 }
 

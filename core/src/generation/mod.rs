@@ -2,6 +2,8 @@
 
 #[cfg(target_has_atomic = "64")]
 pub(crate) mod atomic;
+#[cfg(feature = "std")]
+pub(crate) mod by_host;
 pub(crate) mod clock;
 #[cfg(target_has_atomic = "64")]
 pub(crate) mod generator;

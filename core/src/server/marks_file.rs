@@ -134,18 +134,17 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
         Ok(Record { serial, limits, horizon, lowerings, number, system_identifier, origin, ..*found })
     }
 
-    /// Logs what is unusual about this start, if the record is of this cluster.
+    /// Logs what is unusual about this start.
     fn report(&self, record: &Record<T>, next: &Record<T>, here: Place, now: T) {
-        let (host, timeline, from) = (&self.host, here.wal_timeline, record.origin.place);
+        let (host, from) = (&self.host, record.origin.place);
         let drawn = self.partitions.is_none().then_some(next.number);
-        if record.system_identifier != host.system_identifier() {
+        if record.serial == 0 || record.system_identifier != host.system_identifier() {
+            if drawn.is_none() {
+                host.log(Notice::Created);
+            }
             return;
         }
-        if record.serial == 0 {
-            if drawn.is_none() && timeline > 1 && self.last_of_old_primary().is_some() {
-                host.log(Notice::Promoted(timeline));
-            }
-        } else if !from.is_same(&here) && (drawn.is_some() || record.origin.overlaps(&next.origin)) {
+        if !from.is_same(&here) && (drawn.is_some() || record.origin.overlaps(&next.origin)) {
             host.log(Notice::Copied { from, here, drawn });
         }
         if record.lowerings.from > now {

@@ -243,8 +243,9 @@ pub enum Notice<T> {
         /// as its original.
         drawn: Option<Prefix>,
     },
-    /// A standby from before the first ID of its primary was promoted to this timeline.
-    Promoted(u32),
+    /// There were no marks of this cluster, and the server was given its number: so nothing is known of IDs that it, or
+    /// another one with this number, has generated before.
+    Created,
     /// While the server was down, the clock went back by this many microseconds or more.
     ClockWentBackWhileDown(i64),
     /// A mark was not renewed early. Another attempt follows before it is reached.

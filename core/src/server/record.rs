@@ -30,6 +30,7 @@ use core::{
     str::FromStr,
 };
 
+use crate::generation::by_host::overlap;
 use crate::generation::partition::{Prefix, SequenceRange};
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
@@ -211,8 +212,6 @@ impl Origin {
 
     /// Whether two servers with these partitions and sequences could generate the same ID.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let overlap =
-            |a: &RangeInclusive<u16>, b: &RangeInclusive<u16>| a.start() <= b.end() && b.start() <= a.end();
         overlap(&self.partitions, &other.partitions) && overlap(&self.sequences, &other.sequences)
     }
 }

@@ -1,6 +1,7 @@
 //! What a site chooses: the base clock, and the numbers of machines, workers, clusters and generators.
 
 use proptest::prelude::*;
+use sno_core::OfOneServer as _;
 use sno_core::compat::{
     snowflake_si::{BaseClock, Machine},
     uid60,

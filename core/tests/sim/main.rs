@@ -43,7 +43,7 @@ const EVENTS: &[&str] = &[
     "errors: the file of the marks",
     "early renewals that failed",
     "copies that were noticed",
-    "promotions that were noticed",
+    "marks that were created",
     "backward steps while a server was down",
     "backward steps that were logged",
     "cancelled calls",

@@ -100,12 +100,13 @@ fn went_back_hint<S: Scheme>(is_for_horizon: bool) -> String {
 pub fn notice<S: Scheme>(scheme: S, notice: Notice<S::Tick>) -> Error {
     match notice {
         Notice::Copied { from, here, drawn } => copied::<S>(&from, &here, drawn),
-        Notice::Promoted(wal_timeline) => log_line(promoted::<S>())
-            .detail(format!(
-                "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
-                S::MARKS
-            ))
-            .hint(duplicate_ids_hint::<S>()),
+        Notice::Created => log_line(format!("file \"{}\" was created", S::MARKS))
+            .detail("Nothing is known of IDs that were generated before.")
+            .hint(format!(
+                "If this or another server has generated IDs with this \"{}\", see that its clock is past the last of \
+                 them, and that no other server goes on.",
+                S::SETTING
+            )),
         // The clock is further behind the marks than it can be without a backward step.
         Notice::ClockWentBackWhileDown(micros) => log_line(format!(
             "system clock went back by {:.3} s or more while the server was down",
@@ -145,7 +146,7 @@ fn copied<S: Scheme>(from: &Place, here: &Place, drawn: Option<Prefix>) -> Error
         )
     } else {
         (
-            promoted::<S>(),
+            format!("server was promoted or restored after its last {} was generated", S::NAME),
             format!(
                 "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
                 S::MARKS,
@@ -155,23 +156,15 @@ fn copied<S: Scheme>(from: &Place, here: &Place, drawn: Option<Prefix>) -> Error
         )
     };
     match drawn {
-        None => log_line(message).detail(detail).hint(duplicate_ids_hint::<S>()),
+        // The server cannot tell its original from a former primary with a number of its own that is primary again,
+        // where nothing has to be done.
+        None => log_line(message).detail(detail).hint(format!(
+            "If another server still generates with this \"{}\", give one of the two another now: both generate the same \
+             IDs.",
+            S::SETTING
+        )),
         Some(number) => {
             log_line(message).detail(format!("{detail} Its server number is {number} from now on."))
         }
     }
-}
-
-/// The message about a server that was promoted or restored.
-fn promoted<S: Scheme>() -> String {
-    format!("server was promoted or restored after its last {} was generated", S::NAME)
-}
-
-/// The hint for a copy of a server, which may generate the same IDs as its original. A server cannot tell that from a
-/// former primary with a number of its own that is primary again, where nothing has to be done.
-fn duplicate_ids_hint<S: Scheme>() -> String {
-    format!(
-        "If another server still generates with this \"{}\", give one of the two another now: both generate the same IDs.",
-        S::SETTING
-    )
 }

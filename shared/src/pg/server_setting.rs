@@ -9,6 +9,7 @@
 //!   the command.
 //! * An invalid value in a command is an error of that command. An invalid value in a configuration file is accepted,
 //!   and makes every generation fail until it is corrected. PostgreSQL refuses values of sessions, roles and databases.
+//! * What is of one server alone can be a list with a value for each host. A host that it does not name has none.
 //! * A name that nobody has defined makes every generation fail, too. So prefixes are not reserved: PostgreSQL would
 //!   drop such names, and nobody would know of them.
 
@@ -24,9 +25,11 @@ use pgrx::{
     pg_sys::{self, GucSource},
 };
 
+use sno_core::{OfOneServer, value_for_host};
+
 use crate::pg::{
     errors::{Error, sentence},
-    server::{library, require_preload},
+    server::{host_name, library, require_preload},
     versions::undefined_settings,
 };
 
@@ -70,6 +73,17 @@ impl<T: FromStr<Err: ToString>> Setting<T> {
         let text = self.text.get().unwrap_or_default();
         let invalid = |error: T::Err| Error::setting(&self.name.to_string_lossy(), text.to_bytes(), error);
         text.to_string_lossy().parse().map_err(invalid)
+    }
+}
+
+/// A value of one server alone, which can be that of this host in a list.
+pub struct OfThisHost<T>(pub T);
+
+impl<T: OfOneServer> FromStr for OfThisHost<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        value_for_host(text, &String::from_utf8_lossy(&host_name())).map(Self)
     }
 }
 

@@ -93,7 +93,7 @@ impl Host<Tick> for Process<'_> {
         self.world.say(self.machine, || format!("p{} {notice:?}", self.place));
         self.world.count(match notice {
             Notice::Copied { .. } => "copies that were noticed",
-            Notice::Promoted(_) => "promotions that were noticed",
+            Notice::Created => "marks that were created",
             Notice::ClockWentBackWhileDown(_) => "backward steps while a server was down",
             Notice::NotRenewed(_) => "early renewals that failed",
             Notice::ClockSteppedBack { .. } => "backward steps that were logged",
