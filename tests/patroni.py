@@ -100,16 +100,9 @@ class Member:
             },
         }
         self.conf["postgresql"]["authentication"]["superuser"]["username"] = "postgres"
-        self.write_conf()
+        (self.folder / "patroni.yml").write_text(yaml.safe_dump(self.conf))
         (self.folder / "clock").write_bytes(bytes(8))
         cluster.give(self.folder, *self.folder.iterdir())
-
-    def set_number(self, number):
-        self.conf["postgresql"]["parameters"]["sno.partition_prefix"] = number
-        self.write_conf()
-
-    def write_conf(self):
-        (self.folder / "patroni.yml").write_text(yaml.safe_dump(self.conf))
 
     def set_clock(self, seconds):
         """Sets the clock of the member against the machine's, as tests/preload says."""
@@ -119,7 +112,8 @@ class Member:
     def start(self):
         if self.patroni:
             self.patroni.wait()
-        environment = {**os.environ, "LD_PRELOAD": os.environ["SNO_PRELOAD"], "SNO_CLOCK": str(self.folder / "clock")}
+        environment = {**os.environ, "LD_PRELOAD": os.environ["SNO_PRELOAD"], "SNO_CLOCK": str(self.folder / "clock"),
+                       "SNO_HOST": self.name}
         with open(self.folder / "log", "a") as log:
             self.patroni = spawn("patroni", self.folder / "patroni.yml", env=environment, stdout=log, stderr=log)
 
@@ -183,18 +177,17 @@ class Cluster:
     def set_up(self):
         """As docs/operation.md says for a cluster that runs."""
         self.ctl("edit-config", "shop", "--pg", "shared_preload_libraries=pg_stat_statements, sno", "--force")
-        self.set_numbers("1", "2", "3")
+        self.set_number("p1=1, p2=2, p3=3")
         wait("the list of libraries", lambda: all(row.get("Pending restart") for row in self.list()))
         primary, _ = self.settled(True)
         for member in sorted(self.members, key=lambda member: member is primary):
             self.ctl("restart", "shop", member.name, "--force")
             self.settled(True)
 
-    def set_numbers(self, *numbers):
-        for member, number in zip(self.members, numbers):
-            member.set_number(number)
-        self.ctl("reload", "shop", "--force")
-        for member, number in zip(self.members, numbers):
+    def set_number(self, number):
+        """In the configuration that all members have."""
+        self.ctl("edit-config", "shop", "--pg", f"sno.partition_prefix={number}", "--force")
+        for member in self.members:
             wait(number, lambda: query(member.port, f"SELECT 1 WHERE current_setting('sno.partition_prefix', true) = '{number}'"))
 
     def list(self):
@@ -409,7 +402,7 @@ def run(cluster):
 
     repeated = {}
     for number in "auto", "700/16":
-        cluster.set_numbers(number, number, number)
+        cluster.set_number(number)
         drill = Drill(cluster, False, lambda drill: drill.change(f"{number} for all: two primaries", drill.kill_patroni))
         repeated[number] = drill.repeated
     assert repeated["auto"] == 0 and repeated["700/16"] > 0, "IDs do not repeat where they can: this drill shows nothing"

@@ -10,6 +10,10 @@
 //! With `SNO_CLOCK_STEP=10000`, the machine's clock itself stands for so many microseconds, and then jumps: [how a whole suite is
 //! run so](../README.md).
 //!
+//! # The host
+//!
+//! With `SNO_HOST`, this is the name of the machine.
+//!
 //! # The disk
 //!
 //! With `SNO_DISK`, these functions look at what is done to the file of the marks:
@@ -30,7 +34,7 @@
 //! All these files are in the data directory, which is the working directory of the server's processes.
 
 use std::{
-    ffi::{c_int, c_void},
+    ffi::{c_char, c_int, c_void},
     fs,
     io::Write as _,
     ptr,
@@ -121,6 +125,21 @@ pub unsafe extern "C" fn time(place: *mut libc::time_t) -> libc::time_t {
         unsafe { *place = seconds };
     }
     seconds
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gethostname(name: *mut c_char, length: usize) -> c_int {
+    // SAFETY: this process's environment; the system call on a place of its own; and the caller's place, which has room
+    // for so many bytes.
+    unsafe {
+        let mut system: libc::utsname = std::mem::zeroed();
+        libc::uname(&raw mut system);
+        let given = libc::getenv(c"SNO_HOST".as_ptr());
+        libc::strncpy(name, if given.is_null() { system.nodename.as_ptr() } else { given }, length);
+    }
+    0
 }
 
 /// Whether the disk is looked at.
