@@ -24,7 +24,7 @@ BEGIN
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
-        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_lock_feed',
+        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_lock_feed', 'uuidv7_shown',
         'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
@@ -380,6 +380,21 @@ $$;
 COMMENT ON FUNCTION uuidv7_lock_feed(uuidv7_feeds)
     IS 'internal: locks a feed that is where the calling statement sees it';
 
+-- A setting of the transaction: it forgets a peek that is rolled back.
+CREATE OR REPLACE FUNCTION uuidv7_shown(feed text, upto uuid DEFAULT NULL) RETURNS uuid
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    setting text := 'uuidv7.shown_' || to_hex(pg_catalog.hashtextextended(feed, 'uuidv7_feeds'::regclass::bigint));
+    shown uuid := greatest(nullif(pg_catalog.current_setting(setting, true), '')::uuid, upto);
+BEGIN
+    PERFORM pg_catalog.set_config(setting, shown::text, true);
+    RETURN shown;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_shown(text, uuid)
+    IS 'internal: up to which ID this transaction has peeked at a feed, now that it has up to another';
+
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions
 -- wrote.
 CREATE OR REPLACE FUNCTION uuidv7_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
@@ -409,6 +424,7 @@ BEGIN
             DETAIL = 'Rows that were not read can come before this position.',
                 HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
     END IF;
+    PERFORM uuidv7_shown(feed, f.position);
     -- Later than the snapshot of the calling statement, and before the look at the present.
     horizon := uuidv7_horizon(f.source, f.margin);
     EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) FROM (SELECT %1$I FROM %2$s
@@ -422,6 +438,7 @@ BEGIN
     unseen := uuidv7_unseen_key(f, seen);
     last := (SELECT k FROM pg_catalog.unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
     IF last IS NOT NULL AND uuidv7_lock_feed(f) THEN
+        PERFORM uuidv7_shown(feed, last);
         RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key,
             f.source)
             USING f.position, last;
@@ -435,15 +452,19 @@ CREATE OR REPLACE FUNCTION uuidv7_advance_feed(feed text, upto uuid) RETURNS boo
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
+    shown uuid := uuidv7_shown(feed);
     f uuidv7_feeds;
 BEGIN
     SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_advance_feed.feed;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     -- Not the horizon, which may fall.
-    ELSIF upto <= uuidv7_upper(clock_timestamp() - f.margin) IS NOT TRUE THEN
+    ELSIF upto <= least(shown, uuidv7_upper(clock_timestamp() - f.margin)) IS NOT TRUE THEN
         RAISE EXCEPTION 'cannot advance feed "%" to "%"', feed, upto USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'No row up to there was returned.', HINT = 'Use the ID of the last row that is done.';
+            DETAIL = CASE WHEN upto > shown
+                THEN pg_catalog.format('This transaction has peeked at the rows up to "%s".', shown)
+                ELSE 'No row up to there was returned.' END,
+            HINT = 'Use the ID of the last row that is done.';
     END IF;
     UPDATE uuidv7_feeds u SET position = upto WHERE u.feed = uuidv7_advance_feed.feed AND u.position < upto;
     IF NOT FOUND THEN
@@ -465,7 +486,7 @@ DECLARE
     function regprocedure;
 BEGIN
     FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_lock_feed(uuidv7_feeds)',
-        'uuidv7_peek_feed(text, anyelement, integer)',
+        'uuidv7_shown(text, uuid)', 'uuidv7_peek_feed(text, anyelement, integer)',
         'uuidv7_advance_feed(text, uuid)', 'uuidv7_refuse_old_keys(regclass)',
         'uuidv7_guard_feed()']::regprocedure[] LOOP
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,

@@ -1,6 +1,6 @@
 //! Feeds: each row once and in order.
 
-use sno_tests::{Server, Sql as _, code, next_tick, postgres::Client, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, postgres::Client, text};
 
 use super::{ITEMS, defaults, next, start, start_with};
 
@@ -89,6 +89,53 @@ fn a_peek_moves_nothing() {
         assert_eq!(code(&mut client, &format!("SELECT uuidv7_advance_feed('f', {upto})")), expected);
     }
     assert_eq!(code(&mut client, "SELECT uuidv7_advance_feed('none', uuidv7_lower(now()))"), "42704");
+}
+
+/// In the transaction of a peek, a feed goes on to what that has shown, at most.
+#[test]
+fn an_advance_beyond_its_peek() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(ITEMS);
+    client.run(
+        "INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0'), ('g', 'items', '0'); ALTER TABLE items DISABLE TRIGGER USER;
+         INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 5) n",
+    );
+    let peek = |client: &mut Client, size: i32| {
+        let peek = format!("SELECT count(*)::text FROM uuidv7_peek_feed('f', NULL::items, {size})");
+        text(client, &peek).parse::<i32>().unwrap()
+    };
+    let advance = |feed: &str, n: i32| {
+        format!("SELECT uuidv7_advance_feed('{feed}', id)::text FROM items WHERE n = {n}")
+    };
+    client.run("BEGIN");
+    assert_eq!((peek(&mut client, 3), peek(&mut client, 2)), (3, 2));
+    let third = text(&mut client, "SELECT id::text FROM items WHERE n = 3");
+    let refused = error(&mut client, &advance("f", 4));
+    assert_eq!(
+        (refused.code().code(), refused.detail()),
+        ("22023", Some(&*format!("This transaction has peeked at the rows up to \"{third}\".")))
+    );
+    client.run("ROLLBACK; BEGIN");
+    assert_eq!(peek(&mut client, 3), 3);
+    for (feed, n) in [("g", 5), ("f", 2), ("f", 3)] {
+        assert_eq!(text(&mut client, &advance(feed, n)), "true", "{feed} {n}");
+    }
+    // Without a peek, or after one that is rolled back, any row that none can come before.
+    client.run("SAVEPOINT s");
+    assert_eq!(peek(&mut client, 1), 1);
+    client.run("ROLLBACK TO s");
+    assert_eq!(code(&mut client, &advance("f", 4)), "22023");
+    client.run("ROLLBACK; BEGIN; SAVEPOINT s");
+    assert_eq!(peek(&mut client, 1), 1);
+    client.run("ROLLBACK TO s");
+    assert_eq!(text(&mut client, &advance("f", 5)), "true");
+    client.run("COMMIT; BEGIN");
+    assert_eq!(peek(&mut client, 1), 0);
+    client.run("INSERT INTO items SELECT uuidv7_lower(now() - interval '1 ms'), 6; SAVEPOINT s");
+    assert_eq!(code(&mut client, &advance("f", 6)), "22023");
+    client.run("ROLLBACK TO s; COMMIT");
+    assert_eq!(text(&mut client, &advance("f", 6)), "true");
 }
 
 /// Rows that row security hides from the reader do not count as read.
