@@ -143,9 +143,10 @@ $$;
 COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
     'internal: warn of rows that feeds of a table above theirs have passed';
 
--- Warns of rows in a partition that feeds of its parent have not read, and now will not. It reads no table of another
--- owner than the parent's: a query runs functions in the indexes of what it reads, which could keep it from ending.
-CREATE FUNCTION sno_internal.warn_of_unread_rows(parent regclass, child regclass) RETURNS void
+-- The feeds of a table that have not read all rows of a partition of it; null if there is none. It reads no table of
+-- another owner than the parent's: a query runs functions in the indexes of what it reads, which could keep it from
+-- ending.
+CREATE FUNCTION sno_internal.unread_by(parent regclass, child regclass) RETURNS text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
@@ -162,7 +163,47 @@ BEGIN
         THEN sno_internal.sno_first_key(b.relation, g.key, r.read) IS NOT NULL ELSE true END;
     IF other IS NOT NULL THEN
         RAISE EXCEPTION '"%" has another owner than "%"', other, parent;
-    ELSIF unread IS NOT NULL THEN
+    END IF;
+    RETURN unread;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.unread_by(regclass, regclass) IS
+    'internal: feeds that have not read all rows of a partition';
+
+-- Refuses the DROP of a partition with rows that feeds have not read. Its owner can detach it before.
+CREATE FUNCTION sno_internal.check_drop(child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    parent regclass := (SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child);
+    unread text;
+BEGIN
+    BEGIN
+        unread := sno_internal.unread_by(parent, child);
+    EXCEPTION WHEN OTHERS THEN
+        RAISE WARNING 'rows of "%" may not have been read by all feeds', child
+            USING DETAIL = split_part(SQLERRM, E'\n', 1);
+    END;
+    IF unread IS NOT NULL THEN
+        RAISE EXCEPTION 'rows of "%" were not read by all feeds', child
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('They are missed by: %s.', unread),
+            HINT = format('Wait until they are read. To drop them unread: ALTER TABLE %s DETACH PARTITION %s; then '
+                'DROP TABLE.', parent, child);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.check_drop(regclass) IS
+    'internal: fails if a partition has rows that feeds have not read';
+
+-- Warns of rows in a partition that feeds of its parent have not read, and now will not.
+CREATE FUNCTION sno_internal.warn_of_unread_rows(parent regclass, child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    unread text;
+BEGIN
+    unread := sno_internal.unread_by(parent, child);
+    IF unread IS NOT NULL THEN
         RAISE WARNING 'rows of "%" were not read by all feeds', child
             USING DETAIL = format('They are missed by: %s.', unread),
                 HINT = 'Attach it again until they have read these rows.';

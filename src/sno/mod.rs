@@ -31,5 +31,6 @@ pub(crate) fn preload() {
     generator::max_clock_wait::define(c"sno.max_clock_wait");
     horizon::transaction::register();
     feed::catalogs::register();
+    feed::drop::install();
     settings::define();
 }

@@ -99,7 +99,7 @@ ALTER SYSTEM SET sno.partition_prefix = '1/7';
 --> DETAIL:  A prefix has 8 to 16 bits.
 ALTER SYSTEM SET sno.partition_prefix = 'one';
 --> ERROR:  invalid value for parameter "sno.partition_prefix": "one"
---> DETAIL:  Expected a number, or a number and its bits, as in "42/8", or "auto", or "citus/8".
+--> DETAIL:  Expected a number, or a number and its bits, as in "42/8", or "auto", or "citus/8", or a list of hosts.
 ALTER SYSTEM SET sno.sequence_range = '0-65536';
 --> ERROR:  invalid value for parameter "sno.sequence_range": "0-65536"
 --> DETAIL:  A sequence number is at most 65535.

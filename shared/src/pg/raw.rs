@@ -129,6 +129,19 @@ unsafe extern "C-unwind" {
         referenced_class: Oid,
         referenced: Oid,
     ) -> c_long;
+    pub fn makeRangeVarFromNameList(names: *const List) -> *mut pg_sys::RangeVar;
+    pub fn get_rel_relispartition(relation: Oid) -> bool;
+    pub fn get_extension_oid(name: *const c_char, missing_ok: bool) -> Oid;
+    pub fn standard_ProcessUtility(
+        statement: *mut pg_sys::PlannedStmt,
+        text: *const c_char,
+        is_kept: bool,
+        context: pg_sys::ProcessUtilityContext::Type,
+        params: ParamListInfo,
+        environment: *mut pg_sys::QueryEnvironment,
+        receiver: *mut DestReceiver,
+        completion: *mut pg_sys::QueryCompletion,
+    );
     pub fn RangeVarGetRelidExtended(
         name: *const pg_sys::RangeVar,
         lock: c_int,

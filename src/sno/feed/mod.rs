@@ -59,6 +59,7 @@ mod plans;
 mod query;
 
 mod ddl;
+pub(crate) mod drop;
 
 mod scope;
 

@@ -1,6 +1,6 @@
 //! Tables that come below one with a feed: keys that it would miss are refused there, too, and rows that it has passed are said.
 
-use sno_tests::{Server, Sql as _, code, next_tick, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
 use crate::changes::ddl::told;
 
@@ -144,7 +144,7 @@ fn rows_that_a_feed_has_passed() {
             .replace("2022-06-01", "2020-01-01"),
         told_of("deep", &["log", "shown"])
     );
-    client.run("DROP TABLE mid; SELECT sno_seek_feed('log', since => '2020-01-01 00:00:00+00')");
+    client.run("ALTER TABLE log DETACH PARTITION mid; DROP TABLE mid; SELECT sno_seek_feed('log', since => '2020-01-01 00:00:00+00')");
     assert_eq!(read(&mut client, "log", "log"), "1 2 0");
     assert_eq!(read(&mut client, "shown", "shown"), "");
     // Nobody is told where no feed reads, whichever index there is.
@@ -240,4 +240,54 @@ fn rows_that_a_feed_has_not_read() {
         );
         assert_eq!(told(&server, "BEGIN; ALTER TABLE log DETACH PARTITION two; ROLLBACK"), expected);
     }
+}
+
+/// PostgreSQL drops a partition without a word, whoever has not read it. Who wants that, detaches it before.
+#[test]
+fn partitions_are_dropped_once_they_are_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE SCHEMA app; GRANT ALL ON SCHEMA app TO alice; SET ROLE alice;
+         CREATE TABLE app.log (n integer, id sno DEFAULT sno_new(), PRIMARY KEY (n, id)) PARTITION BY RANGE (n); CREATE INDEX ON app.log (id);
+         CREATE TABLE app.one PARTITION OF app.log FOR VALUES FROM (1) TO (2);
+         CREATE TABLE app.\"the two\" PARTITION OF app.log FOR VALUES FROM (2) TO (9) PARTITION BY LIST (n);
+         CREATE TABLE app.deep PARTITION OF app.\"the two\" DEFAULT; CREATE TABLE app.empty PARTITION OF app.log DEFAULT;
+         INSERT INTO app.log VALUES (1), (3); SELECT sno_create_feed('feed', 'app.log', margin => '0')",
+    );
+    let not_read = |table: &str, drop: &str, detach: &str| {
+        let error = error(&mut server.connect_as("alice"), drop);
+        assert_eq!(error.code().code(), "55000", "{drop}: {error}");
+        assert_eq!(error.message(), format!("rows of \"{table}\" were not read by all feeds"));
+        assert_eq!(error.detail(), Some("They are missed by: \"feed\" of role \"alice\"."));
+        let hint =
+            format!("Wait until they are read. To drop them unread: ALTER TABLE {detach}; then DROP TABLE.");
+        assert_eq!(error.hint(), Some(&*hint));
+    };
+    not_read("app.one", "DROP TABLE app.one", "app.log DETACH PARTITION app.one");
+    let two = "app.log DETACH PARTITION app.\"the two\"";
+    not_read("app.\"the two\"", "SET search_path = app, public; DROP TABLE empty, \"the two\" CASCADE", two);
+    not_read(
+        "app.deep",
+        "DO $$BEGIN EXECUTE 'DROP TABLE app.deep'; END$$",
+        "app.\"the two\" DETACH PARTITION app.deep",
+    );
+    // Who may not drop it, is told nothing of feeds; and a table goes with all that it has.
+    server.run("CREATE ROLE bob LOGIN");
+    assert_eq!(code(&mut server.connect_as("bob"), "SET search_path = app; DROP TABLE app.one"), "42501");
+    client.run("DROP TABLE IF EXISTS app.none, app.empty; BEGIN; DROP TABLE app.log; ROLLBACK");
+    // Once they are read, or detached.
+    client.run("ALTER TABLE app.log DETACH PARTITION app.\"the two\"; DROP TABLE app.\"the two\"");
+    next_tick();
+    client.run("CREATE TABLE app.taken AS SELECT * FROM sno_feed('feed', NULL::app.log); INSERT INTO app.log VALUES (1)");
+    not_read("app.one", "DROP TABLE app.one", "app.log DETACH PARTITION app.one");
+    next_tick();
+    client.run("INSERT INTO app.taken SELECT * FROM sno_feed('feed', NULL::app.log); DROP TABLE app.one");
+    assert_eq!(
+        told(
+            &server,
+            "DROP TABLE app.log; CREATE TABLE t (n integer) PARTITION BY LIST (n); CREATE TABLE t1 PARTITION OF t DEFAULT; DROP TABLE t1"
+        ),
+        ""
+    );
 }
