@@ -109,9 +109,11 @@ impl Casts {
         let at = |n: usize| tokens.get(n).map_or("", String::as_str);
         let is =
             |from: usize, texts: &[&str]| texts.iter().enumerate().all(|(n, text)| at(from + n) == *text);
+        // Not the parentheses of a function's arguments.
+        let is_call = from > 0 && at(from - 1).ends_with(|c: char| c.is_alphanumeric() || "_\"".contains(c));
         let is_double = is(from, &["(", "("]);
         let open = from + usize::from(is_double);
-        if at(open) != "(" {
+        if at(open) != "(" || is_call {
             return None;
         }
         let mut last = open + 1;
@@ -181,6 +183,7 @@ mod tests {
             ("((s.id)::text = (i.code)::text)", "(s.id = i.code)"),
             ("(other)::text = 'x' || (id)::text", "(other)::text = 'x' || (id)::text"),
             ("USING gist (((order_id)::uuid), during)", "USING gist (order_id, during)"),
+            ("f((order_id)::uuid) || g(id)::text = 'x'", "f((order_id)::uuid) || g(id)::text = 'x'"),
         ] {
             assert_eq!(casts.removed(&Expression(before.to_owned())).0, after);
         }

@@ -30,8 +30,8 @@ pub(super) struct Object {
     pub(super) is_materialized: bool,
     /// A function that is made with the new type in the place of the old one.
     pub(super) is_retyped: bool,
-    /// Columns of a view whose types are a domain, or `varchar`.
-    pub(super) casts: Casts,
+    /// Columns that it reads whose types are a domain, or `varchar`.
+    casts: Casts,
 }
 
 /// The statements that make something again, as one text in three parts.
@@ -63,12 +63,25 @@ pub(super) fn read(
         objects.push(Object {
             is_retyped: functions.contains(&oid),
             calls: row.get("calls"),
+            casts: casts(client, &class, oid)?,
             shown: row.get("shown"),
             why: row.get::<_, Option<String>>("why").or(object.why),
             ..object
         });
     }
     Ok(objects)
+}
+
+/// Casts in what it is made from.
+fn casts(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Casts, postgres::Error> {
+    let mut casts = Casts::default();
+    for row in client.query(include_str!("catalog/casts.sql"), &[&class, &oid])? {
+        match row.get("base") {
+            Some(base) => casts.domains.push((row.get("name"), base)),
+            None => casts.varchars.push(row.get("name")),
+        }
+    }
+    Ok(casts)
 }
 
 fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Object, postgres::Error> {
@@ -104,9 +117,6 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
         ..Object::default()
     };
     if class == "pg_class" {
-        let domains: Vec<String> = row.get("domains");
-        made.casts.domains = domains.into_iter().zip(row.get::<_, Vec<String>>("base_types")).collect();
-        made.casts.varchars = row.get("varchars");
         for (class, column) in [
             ("pg_index", "indexes"),
             ("pg_trigger", "triggers"),
@@ -127,9 +137,11 @@ fn optional<'a, T: FromSql<'a>>(row: &'a Row, column: &str) -> Option<T> {
 }
 
 impl Object {
-    /// The statements that make it again; `changed` says what becomes of what the server has deparsed.
-    pub(super) fn creates(&self, changed: impl Fn(&Expression) -> Expression) -> Sql {
+    /// The statements that make it again; `changed` says what becomes of what the server has deparsed, with the casts in it
+    /// that the new type does not have.
+    pub(super) fn creates(&self, changed: impl Fn(&Expression, &Casts) -> Expression) -> Sql {
         let make = self.make.iter();
-        join(make.map(|make| sql!("{}{}{}", make.before, changed(&make.definition), make.after)), "")
+        let definition = |make: &Make| changed(&make.definition, &self.casts);
+        join(make.map(|make| sql!("{}{}{}", make.before, definition(make), make.after)), "")
     }
 }

@@ -305,7 +305,7 @@ impl Model {
         }
         definition.map_or_else(
             || Expression(String::new()),
-            |definition| renamed(&self.casts().removed(definition), &names),
+            |definition| renamed(&self.casts(table).removed(definition), &names),
         )
     }
     fn new_definition(&self, index: &Index) -> Sql {
@@ -473,9 +473,8 @@ impl Model {
     }
 
     fn creates(&self, way: Way) -> Vec<Sql> {
-        let casts = self.casts();
         let create = |object: &Object| {
-            object.creates(|definition| {
+            object.creates(|definition, casts| {
                 if way == Way::Undo {
                     return definition.clone();
                 }

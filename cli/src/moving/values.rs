@@ -59,10 +59,10 @@ fn expression(sql: &Sql) -> Expression {
 }
 
 impl Model {
-    /// Casts that the new type does not have.
-    pub(super) fn casts(&self) -> Casts {
+    /// Casts of columns of a table that the new type does not have.
+    pub(super) fn casts(&self, table: usize) -> Casts {
         let mut casts = Casts::default();
-        for moved in &self.columns {
+        for moved in self.of(table) {
             let column = &moved.column;
             if let Some(base) = &column.domain_base {
                 casts.domains.push((column.shown.clone(), base.clone()));
@@ -73,10 +73,6 @@ impl Model {
             if self.from_sno {
                 casts.uuids.push(column.shown.clone());
             }
-        }
-        for object in &self.objects {
-            casts.domains.extend(object.casts.domains.iter().cloned());
-            casts.varchars.extend(object.casts.varchars.iter().cloned());
         }
         casts
     }
@@ -166,7 +162,7 @@ impl Model {
             }
         }
         let default = moved.column.default.clone().unwrap_or(Expression("NULL".to_owned()));
-        renamed(&self.casts().removed(&default), &names)
+        renamed(&self.casts(moved.table).removed(&default), &names)
     }
 
     pub(super) fn trigger_function(&self, table: usize, trigger: Trigger) -> Name {

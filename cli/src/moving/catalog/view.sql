@@ -37,13 +37,6 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
     ARRAY(SELECT indexrelid FROM pg_index WHERE indrelid = c.oid ORDER BY indexrelid) AS indexes,
     ARRAY(SELECT oid FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY oid) AS triggers,
     ARRAY(SELECT oid FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN' ORDER BY oid) AS rules,
-    ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics,
-    -- Columns of a domain, with its base type, and of varchar: PostgreSQL shows a cast for each use.
-    ARRAY(SELECT quote_ident(attname) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
-        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum) AS domains,
-    ARRAY(SELECT format_type(typbasetype, NULL) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
-        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum) AS base_types,
-    ARRAY(SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0
-        AND atttypid = 'varchar'::regtype) AS varchars
+    ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics
 FROM pg_class c, LATERAL (SELECT CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) k(kind)
 WHERE c.oid = $1 AND relkind IN ('v', 'm')
