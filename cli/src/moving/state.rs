@@ -245,14 +245,18 @@ END",
             return vec![valued("values that differ", sql!("t.{} IS DISTINCT FROM v.v", target))];
         }
         let mut all = vec![valued("references to another row", differs(moved, after, own, target))];
+        if column.is_array && before != Before::End {
+            // Of several dimensions, or not from 1 on: what fills them makes lists.
+            let shape = sql!("array_dims(t.{}) IS DISTINCT FROM array_dims(t.{})", own, target);
+            all.push(rows("arrays that would become lists", shape));
+        }
         if !self.dangling_to_null {
             // The undo takes the new values away, all others the old ones.
             let (old, new) = if before == Before::Undo { (new, old) } else { (old, new) };
             let became_null = sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new);
             let lost = match column.is_array {
                 true => sql!(
-                    "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL)))
-            IS TRUE",
+                    "(SELECT count(*) FROM unnest(t.{}) e WHERE e IS NULL) > (SELECT count(*) FROM unnest(t.{}) e WHERE e IS NULL)",
                     new,
                     old
                 ),

@@ -383,6 +383,13 @@ const LIVES: &[(Life, &str)] = &[
     (&[("CREATE TABLE items (id sno DEFAULT sno_new() PRIMARY KEY); INSERT INTO items DEFAULT VALUES;
          CREATE VIEW bytes AS SELECT encode(uuid_send(id::uuid), 'hex') FROM items",
          "run columns --back; run fill; run indexes; run switch; run end", "")], "count(*) = 1 FROM bytes"),
+    // An array that is no list.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items SELECT FROM generate_series(1, 4);
+         CREATE TABLE notes (items bigint[]); INSERT INTO notes VALUES ('{{1,2},{3,4}}'), ('[0:1]={1,2}'), ('{}')",
+         "run columns --reference notes.items\titems.id --dangling-to-null; run fill; run indexes", ""),
+        ("", "run switch", "notes.items, arrays that would become lists: 2"),
+        ("UPDATE notes SET items = '{1,2}'", "run fill; run switch; run end", "")],
+     "count(*) = 3 FROM notes WHERE array_dims(items) = '[1:2]'"),
     // What others make does not look like a move of one's own, and is not called.
     (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
          CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);
