@@ -83,8 +83,10 @@ unsafe fn is_into(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
     match portal.queryDesc.as_ref().filter(|query| ptr::eq(query.plannedstmt, state.es_plannedstmt)) {
         None => makes_table(portal, state, goes_on) || portal.queryDesc.is_null() && is_part_of_work(portal),
         Some(query) => match query.dest.as_ref().map(|dest| dest.mydest) {
-            // CREATE TABLE AS EXECUTE.
-            Some(CommandDest::DestIntoRel) => true,
+            // CREATE TABLE AS EXECUTE, which has another portal.
+            Some(CommandDest::DestIntoRel) => {
+                goes_on || client().is_some_and(|client| creates(client, goes_on))
+            }
             // A loop or a cursor of a function.
             Some(CommandDest::DestSPI) => false,
             _ => is_part_of_work(portal),
@@ -94,24 +96,33 @@ unsafe fn is_into(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
 
 /// Whether a portal runs CREATE TABLE AS or SELECT INTO with this query, and not with that of a function, which has another text.
 unsafe fn makes_table(portal: &PortalData, state: &EState, goes_on: bool) -> bool {
-    ptr::eq(portal.sourceText, state.es_sourceText)
-        && nodes(portal.stmts).iter().any(|&statement| {
-            let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
-            !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
-                let create = &*utility.cast::<CreateTableAsStmt>();
-                create.objtype == ObjectType::OBJECT_TABLE
-                    && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
-            }
-        })
+    ptr::eq(portal.sourceText, state.es_sourceText) && creates(portal, goes_on)
+}
+
+/// Whether the statement of a portal creates a table and fills it; a temporary one, if the transaction goes on.
+unsafe fn creates(portal: &PortalData, goes_on: bool) -> bool {
+    nodes(portal.stmts).iter().any(|&statement| {
+        let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
+        !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
+            let create = &*utility.cast::<CreateTableAsStmt>();
+            create.objtype == ObjectType::OBJECT_TABLE
+                && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
+        }
+    })
+}
+
+/// The portal that runs what the client has sent, unless it has a name.
+unsafe fn client<'a>() -> Option<&'a PortalData> {
+    let client = raw::GetPortalByName(c"".as_ptr()).as_ref();
+    client.filter(|client| client.status == pg_sys::PortalStatus::PORTAL_ACTIVE)
 }
 
 /// Whether a portal is a part of a statement that writes: Citus executes a WITH in a portal of its own, within that of the client, and hides it,
 /// unlike those of loops and cursors of functions.
 unsafe fn is_part_of_work(portal: &PortalData) -> bool {
-    let Some(client) = raw::GetPortalByName(c"".as_ptr()).as_ref() else { return false };
+    let Some(client) = client() else { return false };
     !ptr::eq(client, portal)
         && !portal.visible
-        && client.status == pg_sys::PortalStatus::PORTAL_ACTIVE
         && nodes(client.stmts).iter().any(|&statement| writes_anywhere(&*statement.cast()))
 }
 

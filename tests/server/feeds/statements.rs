@@ -124,6 +124,7 @@ fn statements_that_would_lose_rows() {
         // What is gone with the session.
         "CREATE TEMP TABLE another AS SELECT * FROM FEED",
         "SELECT * INTO TEMP another FROM FEED",
+        "CREATE TEMP TABLE another AS EXECUTE p",
         "INSERT INTO passing SELECT * FROM FEED",
         "WITH i AS (INSERT INTO passing SELECT * FROM FEED RETURNING n) SELECT * FROM i",
         // A rule makes two statements of it, and each would read other rows.
@@ -167,6 +168,7 @@ fn statements_that_store_rows() {
         "SELECT * INTO another FROM FEED",
         "CREATE TABLE another AS EXECUTE q",
         "BEGIN; CREATE TABLE another AS EXECUTE q; COMMIT",
+        "BEGIN; CREATE TEMP TABLE another AS EXECUTE q; COMMIT",
         "BEGIN; CREATE TEMP TABLE another AS SELECT * FROM FEED; COMMIT",
         "BEGIN; INSERT INTO passing SELECT * FROM FEED; COMMIT",
         "DO $$ BEGIN INSERT INTO passing SELECT * FROM FEED; END $$",
