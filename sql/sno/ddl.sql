@@ -180,7 +180,11 @@ DECLARE
 BEGIN
     BEGIN
         unread := sno_internal.unread_by(parent, child);
-    EXCEPTION WHEN OTHERS THEN
+        -- Locks go with the savepoint: the command takes them in its own order, the parent's first.
+        RAISE transaction_rollback;
+    EXCEPTION WHEN transaction_rollback THEN
+        NULL;
+    WHEN OTHERS THEN
         RAISE WARNING 'rows of "%" may not have been read by all feeds', child
             USING DETAIL = split_part(SQLERRM, E'\n', 1);
     END;

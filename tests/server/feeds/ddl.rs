@@ -1,6 +1,8 @@
 //! Tables that come below one with a feed: keys that it would miss are refused there, too, and rows that it has passed are said.
 
-use sno_tests::{Server, Sql as _, code, error, next_tick, text};
+use std::thread;
+
+use sno_tests::{Server, Sql as _, code, error, next_tick, text, wait_until};
 
 use crate::changes::ddl::told;
 
@@ -283,6 +285,22 @@ fn partitions_are_dropped_once_they_are_read() {
     not_read("app.one", "DROP TABLE app.one", "app.log DETACH PARTITION app.one");
     next_tick();
     client.run("INSERT INTO app.taken SELECT * FROM sno_feed('feed', NULL::app.log); DROP TABLE app.one");
+    // It locks the table first, as without a feed: who has locked that, and then locks the partition, is not in the way.
+    client.run("CREATE TABLE app.one PARTITION OF app.log FOR VALUES FROM (1) TO (2); INSERT INTO app.log VALUES (1)");
+    next_tick();
+    client.run("INSERT INTO app.taken SELECT * FROM sno_feed('feed', NULL::app.log)");
+    client.run("BEGIN; LOCK ONLY app.log");
+    let mut dropping = server.connect();
+    let pid: i32 = dropping.one("SELECT pg_backend_pid()");
+    thread::scope(|scope| {
+        scope.spawn(|| dropping.run("DROP TABLE app.one"));
+        wait_until("a lock", || {
+            server
+                .connect()
+                .one::<bool>(&format!("SELECT {} = ANY (SELECT pid FROM pg_locks WHERE NOT granted)", pid))
+        });
+        client.run("SET lock_timeout = '200ms'; LOCK app.one; COMMIT");
+    });
     assert_eq!(
         told(
             &server,

@@ -76,6 +76,15 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, limits: &Limi
     if limits.are_reached() || views().count() > MAX_DEPTH {
         return limits.too_large();
     }
+    // A table's columns are asked of the catalogs alone, whoever has locked it.
+    let kind = pg_sys::get_rel_relkind(oid) as u8;
+    if kind != pg_sys::RELKIND_VIEW {
+        if kind == 0 || number < 1 {
+            return Origin::EXPRESSION;
+        }
+        let rows = Rows { can_be_null: !is_not_null(oid, number), ..Origin::EXPRESSION.rows };
+        return Origin { shows: Shows::Column(Column { table: oid, number }), rows, ..Origin::EXPRESSION };
+    }
     let lock = pg_sys::AccessShareLock as i32;
     if limits.waits {
         pg_sys::LockRelationOid(oid, lock);
@@ -87,20 +96,10 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, limits: &Limi
         pg_sys::UnlockRelationOid(oid, lock);
         return Origin::EXPRESSION;
     }
-    let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
-        let level = Level {
-            view: &View { oid, above, limits },
-            query: &*pg_sys::get_view_query(relation),
-            outer: None,
-        };
-        let origin = of_column(&level, number);
-        Origin { of_change: of_change(oid, number).or(origin.of_change), ..origin }
-    } else if number > 0 {
-        let rows = Rows { can_be_null: !is_not_null(oid, number), ..Origin::EXPRESSION.rows };
-        Origin { shows: Shows::Column(Column { table: oid, number }), rows, ..Origin::EXPRESSION }
-    } else {
-        Origin::EXPRESSION
-    };
+    let level =
+        Level { view: &View { oid, above, limits }, query: &*pg_sys::get_view_query(relation), outer: None };
+    let origin = of_column(&level, number);
+    let origin = Origin { of_change: of_change(oid, number).or(origin.of_change), ..origin };
     pg_sys::relation_close(relation, lock);
     origin
 }
