@@ -88,6 +88,15 @@ class Session {
   }
 }
 
+/** Throws what a result of the handler shows as failed: Promise.allSettled() is never rejected. Promises in an array are waited for. */
+async function settle (result) {
+  const value = await result
+  if (Array.isArray(value)) await Promise.all(value.map(settle))
+  if (value instanceof Error) throw value
+  if (value?.status === 'rejected' && Object.keys(value).join() === 'status,reason') throw value.reason
+  if (/^(Async)?Generator$/.test(value?.[Symbol.toStringTag])) throw new TypeError('the handler is a generator, of which nothing has run')
+}
+
 class Consumer {
   session = null
   hasConnected = false
@@ -221,7 +230,7 @@ class Consumer {
     const sent = row => Object.fromEntries(fields.map(({ name }, place) => [name, row[place]]))
     if (!poison) {
       const values = rows.slice(index, end).map(read)
-      return await this.handler(this.batches ? values : values[0], session.client)
+      return await settle(this.handler(this.batches ? values : values[0], session.client))
     }
     for (const row of rows.slice(index, end)) {
       let value
@@ -230,7 +239,7 @@ class Consumer {
       } catch {
         value = sent(row)
       }
-      await this.onPoison(value, poison.error, session.client)
+      await settle(this.onPoison(value, poison.error, session.client))
     }
   }
 

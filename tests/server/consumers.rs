@@ -268,8 +268,8 @@ macro_rules! cases {
 
 cases! {
     false
-    handlers: a_handler_that_fails poison errors_to_try_again_after rows_that_cannot_be_read an_error_of_the_commit
-        a_transaction_that_the_handler_ends work_that_is_not_awaited several_rows_of_one_id too_slow;
+    handlers: a_handler_that_fails a_result_that_shows_a_failure poison errors_to_try_again_after rows_that_cannot_be_read
+        an_error_of_the_commit a_transaction_that_the_handler_ends work_that_is_not_awaited several_rows_of_one_id too_slow;
     servers: lost_connections a_cut_at_each_message a_network_that_goes_silent ddl ddl_beside_a_batch another_isolation_level
         a_standby limits_of_the_role pauses pgbouncer;
     runs: options what_cannot_get_better stops left_in_another_way nothing_to_read two_that_are_killed changes;
@@ -296,7 +296,7 @@ mod ruby {
 mod autocommit {
     cases! {
         true
-        handlers: a_handler_that_fails poison errors_to_try_again_after rows_that_cannot_be_read;
+        handlers: a_handler_that_fails a_result_that_shows_a_failure poison errors_to_try_again_after rows_that_cannot_be_read;
         servers: lost_connections a_cut_at_each_message ddl a_standby pgbouncer;
         runs: stops nothing_to_read two_that_are_killed;
     }

@@ -76,7 +76,8 @@ def consume(
 
     `connect()` returns a new connection, which the consumer closes. `source` is the table or the view of the feed, as SQL writes it.
     What the handler writes with the connection is committed together with the feed's position, after it has returned, once
-    for up to `batch_size` rows. With `batches`, `handler(rows, connection)` gets them together. With `autocommit`, no transaction is
+    for up to `batch_size` rows. It has failed if it raises, or returns an exception, a future with one, or a list of such. With `batches`,
+    `handler(rows, connection)` gets them together. With `autocommit`, no transaction is
     open while the handler works, for what it sends elsewhere: the position is stored after it, and rows can come again.
 
     A row that fails `attempts` times, which the server counts, is poison: the rows before it are committed, then the error is raised, or
@@ -224,10 +225,10 @@ class _Consumer:
                     raise
                 rows.append(Unreadable((column.name, _value(cursor, index, place)) for place, column in enumerate(cursor.description)))
         if not poison:
-            self.take(lambda: self.handler(rows if self.batches else rows[0], self.connection))
+            self.take(lambda: _settle(self.handler(rows if self.batches else rows[0], self.connection)))
         else:
             for row in rows:
-                self.take(lambda: self.on_poison(row, poison, self.connection))
+                self.take(lambda: _settle(self.on_poison(row, poison, self.connection)))
 
     def _advance(self, done: str) -> None:
         is_new = (self._execute(_ADVANCE, self.feed, done, self.source)).pgresult.get_value(0, 0) == b"true"
@@ -308,6 +309,21 @@ def _checked(result: Any) -> Any:
         getattr(result, "close", lambda: None)()
         raise TypeError("connect or the handler is asynchronous: beside asyncio, consume runs in a thread")
     return result
+
+
+def _settle(result: Any) -> None:
+    """Raises what a result of the handler shows as failed, as gather(return_exceptions=True) does. Futures in it are waited for."""
+    if isinstance(result, (list, tuple, set)):
+        for value in result:
+            _settle(value)
+    elif isinstance(result, Future):
+        _settle(result.result())
+    elif isinstance(result, BaseException):
+        raise result if isinstance(result, Exception) else RuntimeError(repr(result))
+    elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+        raise TypeError("the handler is a generator, of which nothing has run")
+    else:
+        _checked(result)
 
 
 class _Taker:

@@ -74,6 +74,8 @@ func actByPayload(ctx context.Context, tx snopgx.Tx, row event) error {
 	switch first := seen[row.ID] == 1; {
 	case what == "fail" && seen[row.ID] <= int(number), what == "flaky" && (seen[row.ID] == 2 || seen[row.ID] == 3), what == "poison":
 		err = errors.New(row.Payload)
+	case slices.Contains([]string{"settled", "returned", "pending", "lazy"}, what) && seen[row.ID] <= int(number):
+		err = errors.Join(nil, errors.New(row.Payload))
 	case what == "slow", what == "idle" && first:
 		fmt.Println(row.Payload)
 		time.Sleep(time.Duration(number * float64(time.Second)))

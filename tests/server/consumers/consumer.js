@@ -15,6 +15,20 @@ async function act (row, client) {
   if (!has('autocommit')) await copy()
   await actByPayload(row, client)
   if (has('autocommit')) await copy()
+  return result(row)
+}
+
+// What the handler returns, without an error that is thrown.
+const results = {
+  settled: error => Promise.allSettled([null, Promise.reject(error)]),
+  returned: error => error,
+  pending: error => [sleep(100).then(() => { throw error })],
+  lazy: function * (error) { yield error }
+}
+
+function result ({ id, payload }) {
+  const [what, argument] = payload.split(' ')
+  return seen.get(id) <= Number(argument) ? results[what]?.(new Error(payload)) : undefined
 }
 
 async function actByPayload ({ id, payload }, client) {
@@ -64,7 +78,11 @@ const controller = new AbortController()
 process.on('SIGTERM', () => controller.abort())
 const batches = has('batches')
 const handler = batches
-  ? async (rows, client) => { for (const row of rows) await act(row, client) }
+  ? async (rows, client) => {
+      const results = []
+      for (const row of rows) results.push(await act(row, client))
+      return results
+    }
   : act
 async function onPoison ({ id, payload }, error, client) {
   if (payload === 'poison late' && !seen.has(payload)) {

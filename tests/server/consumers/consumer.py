@@ -1,10 +1,12 @@
 """A consumer that does to each row what its payload says, for consumers.rs."""
 
+import asyncio
 import logging
 import signal
 import sys
 import threading
 import time
+from concurrent.futures import Future
 
 import psycopg
 
@@ -52,7 +54,36 @@ async def unawaited():
     pass
 
 
+def result(id, payload):
+    """What the handler returns, without an error that is raised."""
+    what, _, argument = payload.partition(" ")
+    if what not in RESULTS or seen[id] > int(argument):
+        return None
+    return RESULTS[what](Failure(payload))
+
+
+def lazy(error):
+    yield error
+
+
+def pending(error):
+    future = Future()
+    threading.Timer(0.1, future.set_exception, [error]).start()
+    return [future]
+
+
+async def settled(error):
+    async def fail():
+        raise error
+
+    return await asyncio.gather(asyncio.sleep(0), fail(), return_exceptions=True)
+
+
+RESULTS = {"settled": lambda error: asyncio.run(settled(error)), "returned": lambda error: error, "pending": pending, "lazy": lazy}
+
+
 def handle(rows, connection):
+    results = []
     for row in rows if "batches" in options else [rows]:
         if not is_autocommit:
             connection.execute(COPY, row[:2])
@@ -77,6 +108,8 @@ def handle(rows, connection):
         # Without a transaction, what fails would stay.
         if is_autocommit:
             connection.execute(COPY, row[:2])
+        results.append(result(*row[:2]))
+    return results
 
 
 def follow(row, connection):

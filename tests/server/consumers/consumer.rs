@@ -53,6 +53,9 @@ async fn act_by_payload(client: &Client, row: &Row) -> Result<(), Error> {
         "fail" if times <= number as u32 => return Err(payload.into()),
         "flaky" if times == 2 || times == 3 => return Err(payload.into()),
         "poison" => return Err(payload.into()),
+        "settled" | "returned" | "pending" | "lazy" if times <= number as u32 => {
+            return [Ok(()), Err(payload.into())].into_iter().collect();
+        }
         "slow" | "idle" if what == "slow" || times == 1 => {
             println!("{payload}");
             sleep(Duration::from_secs_f64(number)).await;

@@ -27,6 +27,20 @@ pub(super) fn a_handler_that_fails(way: Way) {
     }
 }
 
+/// A failure that the handler returns, in the forms that its language has: the results of work that went on side by side; an error; what
+/// has not ended; what has not begun.
+pub(super) fn a_result_that_shows_a_failure(way: Way) {
+    let case = Case::new(way);
+    for options in [&[][..], &["batches"]] {
+        case.insert(&["settled 2", "returned 1", "pending 1", "lazy 1"]);
+        let consumer = case.start(options);
+        case.assert_equal();
+        let failures = if options.is_empty() { 5 } else { 2 };
+        assert!(consumer.errors().matches("failure ").count() >= failures, "{}", consumer.errors());
+        consumer.stop();
+    }
+}
+
 pub(super) fn poison(way: Way) {
     for options in [&[][..], &["batches"]] {
         let case = Case::new(way);
