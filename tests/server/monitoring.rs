@@ -217,8 +217,12 @@ fn each_alert_fires_on_a_server_in_its_state() {
     }
     drop(probe);
 
-    let start = |number| {
-        let server = Server::builder().compat().faketime(true).conf("sno.partition_prefix", number).start();
+    let start = |number, [machine, workers, cluster]: [&str; 3]| {
+        let server = Server::builder().compat().faketime(true).conf("sno.partition_prefix", number);
+        let server = server.conf("sno_compat.snowflake_si_machine", machine);
+        let server =
+            server.conf("sno_compat.uid60_workers", workers).conf("sno_compat.uniqueid_cluster", cluster);
+        let server = server.start();
         server.run(
             "CREATE EXTENSION sno_compat;
              CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()) PARTITION BY RANGE (id);
@@ -231,12 +235,12 @@ fn each_alert_fires_on_a_server_in_its_state() {
         server.run(&stored(READ));
         server
     };
-    let (one, other) = (start("42"), start("43"));
+    let (one, other) = (start("42", ["3", "0-255", "0"]), start("43", ["4", "256-511", "1"]));
     let exporters = [(&one, "one"), (&other, "other")]
         .map(|(server, name)| Exporter::start(server, name, "postgres", &[]));
     let both = || exporters.iter().flat_map(Exporter::scrape).collect::<Vec<_>>();
     let well = both();
-    assert_eq!(well.len(), 2 * 18, "{well:?}");
+    assert_eq!(well.len(), 2 * 21, "{well:?}");
     assert!(well.iter().all(|(_, value)| value.is_finite()), "{well:?}");
     assert_eq!(alerts(&well, &well), Vec::<String>::new());
 
@@ -246,6 +250,19 @@ fn each_alert_fires_on_a_server_in_its_state() {
         one.reload();
         let same = both();
         assert_eq!(alerts(&same, &same), ["SnoSameNumber"], "{number}");
+    }
+    // One of sno_compat's.
+    one.configure("sno.partition_prefix", "42");
+    for (setting, own, of_other) in [
+        ("sno_compat.snowflake_si_machine", "3", "4/5"),
+        ("sno_compat.uid60_workers", "0-255", "256-511"),
+        ("sno_compat.uniqueid_cluster", "0", "1"),
+    ] {
+        one.configure(setting, of_other);
+        one.reload();
+        let same = both();
+        assert_eq!(alerts(&same, &same), ["SnoSameNumber"], "{setting}");
+        one.configure(setting, own);
     }
     one.configure("sno.partition_prefix", "auto");
     one.reload();
