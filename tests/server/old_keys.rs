@@ -291,6 +291,16 @@ fn rows_without_a_key() {
     client.run("SELECT FROM sno_peek_feed('published', NULL::published)");
 }
 
+/// As Prisma's migrations propose for a column whose type they do not know.
+#[test]
+fn a_key_with_a_feed_is_not_dropped() {
+    let server = Server::builder().start();
+    server.run("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1)); SELECT sno_create_feed('export', 'events')");
+    let replace = "ALTER TABLE events DROP CONSTRAINT events_pkey, DROP COLUMN id,
+        ADD COLUMN id TEXT NOT NULL DEFAULT sno_new(1), ADD CONSTRAINT events_pkey PRIMARY KEY (id)";
+    assert_eq!(code(&mut server.connect(), replace), "2BP01");
+}
+
 #[test]
 fn a_key_of_another_transaction_is_refused() {
     let server = Server::builder().start();
