@@ -250,7 +250,7 @@ BEGIN
     ELSIF t.passing IS NOT NULL THEN
         RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
             USING DETAIL =
-    'Its condition has a function whose result can change, such as now(), or asks for other rows.',
+    'It has a function whose result can change, such as now(), or depends on other rows.',
             HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
     END IF;
     FOR t IN

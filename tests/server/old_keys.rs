@@ -124,6 +124,14 @@ fn a_new_feed_says_what_it_misses() {
          CREATE VIEW joined AS SELECT e.id FROM events e JOIN customers c ON c.id = e.n;
          CREATE VIEW left_joined AS SELECT e.id, active FROM events e LEFT JOIN customers c ON c.id = e.n;
          CREATE VIEW with_others AS SELECT * FROM events e WHERE EXISTS (SELECT FROM customers c WHERE c.id = 1 AND e.id IS NOT NULL);
+         CREATE VIEW crossed AS SELECT e.id, c.id AS customer FROM events e CROSS JOIN customers c;
+         CREATE VIEW lateral_joined AS SELECT e.id FROM events e, LATERAL (SELECT FROM customers c WHERE c.id = e.n) c;
+         CREATE VIEW switched AS WITH s AS (SELECT bool_or(active) AS is_on FROM customers) SELECT e.id, is_on FROM events e, s;
+         CREATE VIEW later_on AS SELECT e.id FROM events e, (SELECT WHERE now() > '2030-01-01') n;
+         CREATE VIEW by_function AS SELECT e.id FROM events e, regexp_matches(n::text, '1') m;
+         CREATE VIEW in_list AS SELECT id, generate_series(1, n) FROM events;
+         CREATE VIEW twice AS SELECT e.id, v.n FROM events e CROSS JOIN (VALUES (1), (2)) v(n) CROSS JOIN generate_series(1, 2) a
+             LEFT JOIN customers c ON c.id = e.n LEFT JOIN LATERAL generate_series(1, e.n) b ON true;
          CREATE VIEW grouped AS SELECT e.id FROM events e JOIN events d USING (id) GROUP BY e.id HAVING count(*) > 1;
          CREATE TABLE items (\"a b\" integer, c text, PRIMARY KEY (c, \"a b\")); INSERT INTO items VALUES (1, 'x');
          CREATE TABLE empty (id integer PRIMARY KEY); CREATE TABLE parts (id integer PRIMARY KEY) PARTITION BY LIST (id);
@@ -139,7 +147,7 @@ fn a_new_feed_says_what_it_misses() {
     let missed = |view: &str| {
         format!(
             "WARNING:  rows that enter \"public.{view}\" later than with their keys would be missed
-DETAIL:  Its condition has a function whose result can change, such as now(), or asks for other rows.
+DETAIL:  It has a function whose result can change, such as now(), or depends on other rows.
 HINT:  Leave that to the program that reads the feed, or insert a row into another table when it is time."
         )
     };
@@ -171,6 +179,13 @@ HINT:  To have them returned, too, say as its owner: {statement}"
         ("'joined', 'joined'", by("joined", "id", "customers")),
         ("'left_joined', 'left_joined'", String::new()),
         ("'with_others', 'with_others'", missed("with_others")),
+        ("'crossed', 'crossed'", missed("crossed")),
+        ("'lateral', 'lateral_joined'", missed("lateral_joined")),
+        ("'switched', 'switched'", missed("switched")),
+        ("'later_on', 'later_on'", missed("later_on")),
+        ("'by_function', 'by_function'", by("by_function", "n", "events")),
+        ("'in_list', 'in_list'", by("in_list", "n", "events")),
+        ("'twice', 'twice'", String::new()),
         ("'grouped', 'grouped'", missed("grouped")),
         (
             "'items', 'items_changes', key => 'changed'",

@@ -36,6 +36,12 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("outer joins add no nulls", &[OLD_KEYS],
             "found.is_optional || is_full || jointype == adds", "found.is_optional"),
     ]),
+    ("src/sno/feed/columns/later.rs", &[
+        ("rows that a cross join adds later go unnoticed", &[OLD_KEYS],
+            "by.get().is_some() || is_multiplied()", "by.get().is_some()"),
+        ("what a function in FROM leaves out goes unnoticed", &[OLD_KEYS],
+            "any_condition(query.jointree.cast(), is_such) || any_set(query, is_such)", "any_condition(query.jointree.cast(), is_such)"),
+    ]),
     ("src/sno/feed/columns/changes.rs", &[
         ("a view of changes leaves out what another table does not match", &[FEEDS],
             "joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)\n", "false\n"),

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{
     self, CoerceToDomain, FromExpr, JoinExpr, JoinType, Node, NodeTag, Query, RTEKind, RangeTblEntry,
-    RangeTblRef, TargetEntry,
+    RangeTblFunction, RangeTblRef, TargetEntry,
 };
 
 use crate::pg::{
@@ -66,6 +66,22 @@ pub(super) unsafe fn any_condition(node: *mut Node, is_such: &dyn Fn(*mut Node) 
         }
         _ => false,
     }
+}
+
+/// Whether an expression whose values are as many rows is such: a function in FROM, unless in an outer join, or in the list.
+pub(super) unsafe fn any_set(query: &Query, is_such: &dyn Fn(*mut Node) -> bool) -> bool {
+    let in_from = |(n, &table): (usize, &*mut Node)| {
+        let RangeTblEntry { rtekind, functions, .. } = *table.cast();
+        rtekind == RTEKind::RTE_FUNCTION
+            && joined(query.jointree.cast(), n + 1).is_some_and(|joined| !joined.is_optional)
+            && nodes(functions).iter().any(|&one| is_such((*one.cast::<RangeTblFunction>()).funcexpr))
+    };
+    let in_list = |&entry: &*mut Node| {
+        let expression = (*entry.cast::<TargetEntry>()).expr.cast();
+        pg_sys::expression_returns_set(expression) && is_such(expression)
+    };
+    nodes(query.rtable).iter().enumerate().any(in_from)
+        || query.hasTargetSRFs && nodes(query.targetList).iter().any(in_list)
 }
 
 /// How a table is joined.
