@@ -715,6 +715,9 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE log (n integer, old a)", &[], "rows in a column public.log.old of a"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TYPE pair AS (x a[]); CREATE DOMAIN pairs AS pair;
       CREATE TABLE log (old pairs[])", &[], "rows in a column public.log.old of a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE a; CREATE TABLE b (x integer);
+      CREATE FUNCTION f(v) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1'; CREATE INDEX i ON b ((x + f(NULL::v)))", &[],
+     "unknown object index public.i"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE a; ALTER EXTENSION sno ADD VIEW v", &[],
      "belongs to an extension"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x bigint REFERENCES a); ALTER EXTENSION sno ADD TABLE b", &[],

@@ -383,6 +383,12 @@ const LIVES: &[(Life, &str)] = &[
     (&[("CREATE TABLE items (id sno DEFAULT sno_new() PRIMARY KEY); INSERT INTO items DEFAULT VALUES;
          CREATE VIEW bytes AS SELECT encode(uuid_send(id::uuid), 'hex') FROM items",
          "run columns --back; run fill; run indexes; run switch; run end", "")], "count(*) = 1 FROM bytes"),
+    // A function of several rows of a view, and one that the index of a materialized view calls.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES; CREATE VIEW v AS TABLE items;
+         CREATE FUNCTION rows_of(v[]) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT cardinality($1)';
+         CREATE MATERIALIZED VIEW m AS SELECT array_agg(v) AS all FROM v; CREATE INDEX i ON m (rows_of(\"all\"))",
+         "run columns; run fill; run indexes; run switch; run end", "")],
+     "rows_of(\"all\") = 1 AND to_regclass('i') IS NOT NULL FROM m"),
     // An array that is no list.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items SELECT FROM generate_series(1, 4);
          CREATE TABLE notes (items bigint[]); INSERT INTO notes VALUES ('{{1,2},{3,4}}'), ('[0:1]={1,2}'), ('{}')",

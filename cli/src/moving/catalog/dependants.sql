@@ -19,7 +19,8 @@ need AS (
     SELECT edge.classid, edge.objid, edge.objsubid, level + 1
     FROM need LEFT JOIN pg_class c ON need.classid = 'pg_class'::regclass AND c.oid = need.objid
     JOIN edge ON edge.deptype = 'n' AND (edge.refclassid = need.classid AND edge.refobjid = need.objid
-        OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid = c.reltype)
+        OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid IN (c.reltype,
+            (SELECT typarray FROM pg_type y WHERE y.oid = c.reltype)))
     WHERE (need.classid IN ('pg_proc'::regclass, 'pg_constraint'::regclass) OR c.relkind IN ('v', 'm')) AND level < 50),
 link AS (
     SELECT classid, objid, refclassid, refobjid FROM pg_depend WHERE deptype <> 'e'
@@ -82,8 +83,9 @@ LEFT JOIN pg_publication_rel r ON classid = 'pg_publication_rel'::regclass AND r
 LEFT JOIN pg_publication b ON b.oid = prpubid
 CROSS JOIN LATERAL (SELECT coalesce(c.relowner, on_what.relowner, proowner, stxowner, pubowner),
     coalesce(c.relnamespace, pronamespace, stxnamespace)) u(owner, namespace)
-WHERE NOT coalesce(c.relkind IN ('i', 'I') OR c.relkind = 'S' OR c.relkind IN ('r', 'p')
-    AND need.objid = ANY ($1::oid[]) AND level = 0, false)
+WHERE NOT coalesce(c.relkind IN ('i', 'I') AND (level = 0 OR EXISTS (SELECT FROM pg_index JOIN pg_class m
+        ON m.oid = indrelid WHERE indexrelid = need.objid AND m.relkind = 'm'))
+    OR c.relkind = 'S' OR c.relkind IN ('r', 'p') AND need.objid = ANY ($1::oid[]) AND level = 0, false)
   AND coalesce(contype NOT IN ('p', 'u', 'x', 'f', 'n') AND coninhcount = 0, true) AND coalesce(tgparentid = 0
       AND NOT tgisinternal, true)
   AND (on_what.relkind IN ('v', 'm') AND adrelid IS NULL) IS NOT TRUE AND (o.rel IS NULL OR level > 0)
