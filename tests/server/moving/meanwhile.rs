@@ -389,6 +389,14 @@ const LIVES: &[(Life, &str)] = &[
          CREATE MATERIALIZED VIEW m AS SELECT array_agg(v) AS all FROM v; CREATE INDEX i ON m (rows_of(\"all\"))",
          "run columns; run fill; run indexes; run switch; run end", "")],
      "rows_of(\"all\") = 1 AND to_regclass('i') IS NOT NULL FROM m"),
+    // A right that another role than the owner has granted, too.
+    (&[("CREATE ROLE one; CREATE ROLE two; CREATE TABLE items (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE items;
+         CREATE FUNCTION f(v) RETURNS bigint LANGUAGE sql AS 'SELECT 1';
+         GRANT SELECT (id) ON items TO one WITH GRANT OPTION; GRANT SELECT ON v TO one WITH GRANT OPTION; GRANT SELECT (id) ON items TO two;
+         GRANT EXECUTE ON FUNCTION f TO one WITH GRANT OPTION; GRANT USAGE ON SCHEMA public TO one; SET ROLE one;
+         GRANT SELECT (id) ON items TO two; GRANT SELECT ON v TO two; GRANT EXECUTE ON FUNCTION f TO two",
+         "run columns; run fill; run indexes; run switch; run end", "")],
+     "has_column_privilege('two', 'items', 'id', 'SELECT') AND has_table_privilege('two', 'v', 'SELECT')"),
     // An array that is no list.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items SELECT FROM generate_series(1, 4);
          CREATE TABLE notes (items bigint[]); INSERT INTO notes VALUES ('{{1,2},{3,4}}'), ('[0:1]={1,2}'), ('{}')",

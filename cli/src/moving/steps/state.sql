@@ -8,12 +8,15 @@ SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyi
 UNION ALL SELECT n, 'partitions', string_agg(inhrelid::regclass::text, ', ' ORDER BY inhrelid) FROM r
     JOIN pg_inherits ON inhparent = r.oid GROUP BY n
 UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attnotnull) FROM a
+-- Several roles can have granted one right; what is made again has them from the owner.
 UNION ALL SELECT n, 'rights of ' || CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
-    string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM r, aclexplode(coalesce(relacl,
-    acldefault('r', relowner))) GROUP BY n, grantee
+    string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM r, LATERAL (SELECT grantee,
+        privilege_type, bool_or(is_grantable) AS is_grantable FROM aclexplode(coalesce(relacl,
+        acldefault('r', relowner))) GROUP BY 1, 2) x GROUP BY n, grantee
 UNION ALL SELECT n, format('rights of %s on %I', CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
-    attname), string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM a,
-    aclexplode(attacl) GROUP BY n, attname, grantee
+    attname), string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM a, LATERAL (SELECT grantee,
+        privilege_type, bool_or(is_grantable) AS is_grantable FROM aclexplode(attacl) GROUP BY 1, 2) x
+    GROUP BY n, attname, grantee
 UNION ALL SELECT n, 'comment', obj_description(r.oid, 'pg_class') FROM r
 UNION ALL SELECT n, 'comment on ' || attname, col_description(attrelid, attnum) FROM a
 UNION ALL SELECT n, 'constraint ' || conname, regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$',
@@ -42,7 +45,8 @@ UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg
     FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (prattrs)), pg_get_expr(prqual, prrelid))
           FROM r JOIN pg_publication_rel ON prrelid = r.oid JOIN pg_publication b ON b.oid = prpubid
 UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws(', ', proowner,
-    ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig,
+    ARRAY (SELECT concat(grantee, bool_or(is_grantable)) FROM aclexplode(coalesce(proacl, acldefault('f', proowner)))
+        GROUP BY grantee ORDER BY grantee), prosecdef, proconfig,
     obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
           FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{functions}]::text[])
     GROUP BY proname
