@@ -619,6 +619,11 @@ fn no_name_comment_or_key_is_a_statement() {
             if by_files {
                 let file = ["1_", "2_", "3_", "5_", "6_"][n];
                 take_file(&server, &folder, file);
+                if *step == "switch" {
+                    let early =
+                        server.psql(&fs::read_to_string(folder.join("undo_columns.sql")).unwrap()).stderr;
+                    assert!(String::from_utf8_lossy(&early).contains("the switch has been made"));
+                }
             } else {
                 take(&server, step, &[]);
             }

@@ -507,7 +507,11 @@ COMMIT;",
         }
         all.extend(self.drop_own());
         let guard = sql!("NOT {} OR {}", to_own(&self.own("sno_move_plan")), self.is_switched());
-        let mut pieces: Vec<_> = self.later().into_iter().map(|piece| piece.or_unless(&guard)).collect();
+        // The program undoes that itself, first.
+        let early =
+            Self::needs(&sql!("NOT {}", self.is_switched()), "the switch has been made: undo that first");
+        let mut pieces = vec![early.unless(sql!("NOT {}", to_own(&self.own("sno_move_plan"))))];
+        pieces.extend(self.later().into_iter().map(|piece| piece.or_unless(&guard)));
         pieces.push(self.transaction(all).unless(guard));
         self.step("undo columns", pieces)
     }
