@@ -87,6 +87,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "ELSIF after > present OR present IS NULL OR after IS NULL THEN", "ELSIF present IS NULL OR after IS NULL THEN"),
         ("a materialized view that came later goes unnoticed", &[REFUSALS],
             "            AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm')) THEN", "            AND false) THEN"),
+        ("what a server restores promises nothing of its own IDs", &[FEEDS],
+            "        NEW.lowered := sno_internal.sno_promise('0');\n", ""),
         ("positions are not dumped", &[FEEDS],
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),

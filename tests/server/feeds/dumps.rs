@@ -235,20 +235,21 @@ fn dumps_of_single_tables() {
     }
 }
 
-/// Restores a dump to another database of the server. Returns what that tells.
-fn to_target(server: &Server) -> String {
+/// Restores a dump to another database, of the same server or of another one. Returns what that tells.
+fn to_target(server: &Server, restorer: &Server) -> String {
     let dumped = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
     assert!(dumped.status.success());
-    server.run("CREATE DATABASE target");
-    let file = tempfile::Builder::new().tempfile_in(server.socket_folder()).unwrap();
+    restorer.run("CREATE DATABASE target");
+    let file = tempfile::Builder::new().tempfile_in(restorer.socket_folder()).unwrap();
     std::fs::write(file.path(), dumped.stdout).unwrap();
     give_to_server(file.path());
     let file = file.path().to_str().unwrap();
-    let restored = server.command("psql").args(["-d", "target", "-q", "-f", file]).output().unwrap();
+    let restored = restorer.command("psql").args(["-d", "target", "-q", "-f", file]).output().unwrap();
     String::from_utf8(restored.stderr).unwrap()
 }
 
-/// The clock is set back after a restore, and before the feed is read: inserts wait, as if it had been read, and no row is missed.
+/// The clock is set back after a restore, and before the feed is read: inserts wait, as if it had been read, and no row is missed. On the same
+/// server, since a new database begins where others were read; on another one by the restore alone.
 #[test]
 fn restored_before_the_clock_is_set_back() {
     let server = Server::builder().faketime(true).start();
@@ -258,16 +259,21 @@ fn restored_before_the_clock_is_set_back() {
     client.run(&format!("{INSERT} (1)"));
     server.advance_clock(0.01);
     assert_eq!(text(&mut client, READ), "0 1");
-    assert_eq!(to_target(&server), "");
-    server.advance_clock(-30.0);
-    let mut target = server.connect_to("target");
-    assert_eq!(code(&mut target, &format!("{INSERT} (2)")), "55000");
-    let told = server.psql("\\c target\nSELECT sno_lower_horizon()").stderr;
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.starts_with("WARNING:  feed \"feed\" of role \"postgres\" goes back from \""), "{told}");
-    target.run(&format!("{INSERT} (2)"));
-    server.advance_clock(0.01);
-    assert_eq!(text(&mut target, READ), "2");
+    let elsewhere = Server::builder().faketime(true).start();
+    elsewhere.run("SELECT sno_new()");
+    elsewhere.advance_clock(61.0);
+    for restorer in [&server, &elsewhere] {
+        assert_eq!(to_target(&server, restorer), "");
+        restorer.advance_clock(-30.0);
+        let mut target = restorer.connect_to("target");
+        assert_eq!(code(&mut target, &format!("{INSERT} (2)")), "55000");
+        let told = restorer.psql("\\c target\nSELECT sno_lower_horizon()").stderr;
+        let told = String::from_utf8(told).unwrap();
+        assert!(told.starts_with("WARNING:  feed \"feed\" of role \"postgres\" goes back from \""), "{told}");
+        target.run(&format!("{INSERT} (2)"));
+        restorer.advance_clock(0.01);
+        assert_eq!(text(&mut target, READ), "2");
+    }
 }
 
 /// A position that is ahead of the clock of the server that restores it: no row is missed that is inserted there meanwhile.
@@ -282,7 +288,7 @@ fn restored_by_a_clock_that_is_behind() {
     client.run(
         "UPDATE sno_internal.feed_positions SET position = sno_upper(clock_timestamp() + interval '1 min')",
     );
-    let told = to_target(&server);
+    let told = to_target(&server, &server);
     assert!(
         told.contains("WARNING:  feed \"feed\" of role \"postgres\" was read up to \"")
             && told.contains("which is ahead of the clock"),
