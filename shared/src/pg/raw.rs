@@ -132,6 +132,9 @@ unsafe extern "C-unwind" {
     pub fn makeRangeVarFromNameList(names: *const List) -> *mut pg_sys::RangeVar;
     pub fn get_rel_relispartition(relation: Oid) -> bool;
     pub fn get_extension_oid(name: *const c_char, missing_ok: bool) -> Oid;
+    pub fn get_partition_parent(relation: Oid, even_if_detached: bool) -> Oid;
+    pub fn GetLatestSnapshot() -> Snapshot;
+    pub fn OidFunctionCall1Coll(function: Oid, collation: Oid, arg: Datum) -> Datum;
     pub fn standard_ProcessUtility(
         statement: *mut pg_sys::PlannedStmt,
         text: *const c_char,

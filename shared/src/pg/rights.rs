@@ -5,7 +5,11 @@
 
 #![allow(unsafe_op_in_unsafe_fn, ffi_unwind_calls, reason = "by the rule above")]
 
-use std::{ffi::CStr, mem::size_of, ptr};
+use std::{
+    ffi::CStr,
+    mem::{needs_drop, size_of},
+    ptr,
+};
 
 use pgrx::pg_sys::{
     self, Datum, FmgrInfo, FunctionCallInfo, FunctionCallInfoBaseData, GucAction, GucContext, GucSource,
@@ -26,7 +30,9 @@ use crate::pg::raw;
 ///   and deferred triggers.
 /// * Afterwards the role and all settings are what they were. After an error, which passes through, PostgreSQL sees to
 ///   that where the error is handled: at the end of the transaction or of the savepoint.
-pub unsafe fn as_role<T: Copy>(role: Oid, work: impl FnOnce() -> T) -> T {
+pub unsafe fn as_role<T: Copy, F: FnOnce() -> T>(role: Oid, work: F) -> T {
+    // What it captures is not dropped by an error.
+    const { assert!(!needs_drop::<F>()) };
     let (mut caller, mut context) = (Oid::INVALID, 0);
     raw::GetUserIdAndSecContext(&mut caller, &mut context);
     let restricted = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
@@ -58,6 +64,38 @@ pub unsafe fn owner_of_function(function: Oid) -> Oid {
     owner(SysCacheIdentifier::PROCOID, pg_sys::Anum_pg_proc_proowner, function)
 }
 
+/// The owner of a schema.
+pub unsafe fn owner_of_schema(schema: Oid) -> Oid {
+    owner(SysCacheIdentifier::NAMESPACEOID, pg_sys::Anum_pg_namespace_nspowner, schema)
+}
+
+/// A function of the extension `sno` in its schema `sno_internal`, if this database has the extension, in a version that
+/// has the function.
+pub unsafe fn own_function(name: &CStr, types: &[Oid]) -> Option<Oid> {
+    let extension = raw::get_extension_oid(c"sno".as_ptr(), true);
+    let function = function_in(
+        raw::get_namespace_oid(c"sno_internal".as_ptr(), true),
+        name,
+        types.as_ptr(),
+        types.len(),
+    );
+    let is_own = extension != Oid::INVALID
+        && function != Oid::INVALID
+        && raw::getExtensionOfObject(pg_sys::ProcedureRelationId, function) == extension;
+    is_own.then_some(function)
+}
+
+unsafe fn function_in(schema: Oid, name: &CStr, types: *const Oid, count: usize) -> Oid {
+    raw::GetSysCacheOid(
+        SysCacheIdentifier::PROCNAMEARGSNSP as i32,
+        pg_sys::Anum_pg_proc_oid as i16,
+        name.as_ptr().into(),
+        raw::buildoidvector(types, count as i32).into(),
+        schema.into(),
+        Datum::null(),
+    )
+}
+
 /// A column that is an OID, and is never null.
 unsafe fn owner(cache: SysCacheIdentifier::Type, column: u32, object: Oid) -> Oid {
     let none = Datum::null();
@@ -71,15 +109,9 @@ pub unsafe fn counterpart(fcinfo: FunctionCallInfo) -> (Oid, &'static CStr) {
     let (mut types, mut count) = (ptr::null_mut(), 0);
     raw::get_func_signature(called, &mut types, &mut count);
     let name = CStr::from_ptr(raw::get_func_name(called));
-    let function = raw::GetSysCacheOid(
-        SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-        pg_sys::Anum_pg_proc_oid as i16,
-        name.as_ptr().add(c"sno_".count_bytes()).into(),
-        raw::buildoidvector(types, count).into(),
-        raw::get_namespace_oid(c"sno_internal".as_ptr(), false).into(),
-        Datum::null(),
-    );
-    (function, name)
+    let worker = CStr::from_ptr(name.as_ptr().add(c"sno_".count_bytes()));
+    let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
+    (function_in(schema, worker, types, count as usize), name)
 }
 
 /// Passes a call on to another function of the same arguments and result, as another role.

@@ -2,19 +2,23 @@
 //! the command names, or has dropped it.
 
 use std::{
-    ffi::{c_char, c_int},
-    ptr,
+    ffi::{CStr, c_char, c_int},
+    ptr, slice,
 };
 
 use pgrx::pg_sys::{
     self, DestReceiver, DropStmt, List, NodeTag, ObjectType, Oid, ParamListInfo, PlannedStmt,
-    QueryCompletion, QueryEnvironment,
+    QueryCompletion, QueryEnvironment, RangeVar,
 };
 
-use crate::{
-    pg::{nodes::nodes, raw, rights::owner_of, spi},
-    sno::feed::query::{Sees, query},
+use crate::pg::{
+    nodes::nodes,
+    raw,
+    rights::{own_function, owner_of, owner_of_schema},
 };
+
+const TRIGGER: &CStr = c"refuse_old_key";
+const CHECK: &CStr = c"check_drop";
 
 /// The hook of another library, which ours replaces and calls.
 static mut NEXT: pg_sys::ProcessUtility_hook_type = None;
@@ -46,17 +50,54 @@ unsafe extern "C-unwind" fn hook(
     next(statement, text, is_kept, context, params, environment, receiver, completion);
 }
 
-/// Asks `sno_internal.check_drop()` about a partition, if the role may drop it: who may not, learns nothing here.
+/// Asks `sno_internal.check_drop()` about a partition whose rows the [triggers](TRIGGER) guard, if the role may drop it: who may not, learns nothing
+/// here, and locks nothing. It locks what the command locks, in its order, so that no row comes any more.
 unsafe fn check(name: *const List) {
+    let name = raw::makeRangeVarFromNameList(name);
+    loop {
+        let table = named(name);
+        if table == Oid::INVALID || !raw::get_rel_relispartition(table) || !may_drop(table) {
+            return;
+        }
+        let parent = raw::get_partition_parent(table, true);
+        let lock = pg_sys::AccessExclusiveLock as c_int;
+        raw::LockRelationOid(parent, lock);
+        raw::LockRelationOid(table, lock);
+        // Others can have renamed or detached it meanwhile.
+        if named(name) == table && raw::get_partition_parent(table, true) == parent {
+            return check_locked(table);
+        }
+    }
+}
+
+unsafe fn named(name: *const RangeVar) -> Oid {
     let (lock, flags, none) = (pg_sys::NoLock as c_int, pg_sys::RVROption::RVR_MISSING_OK, ptr::null_mut());
-    let table = raw::RangeVarGetRelidExtended(raw::makeRangeVarFromNameList(name), lock, flags, none, none);
-    if table != Oid::INVALID
-        && raw::get_rel_relispartition(table)
-        && raw::has_privs_of_role(raw::GetUserId(), owner_of(table))
-        && raw::get_extension_oid(c"sno".as_ptr(), true) != Oid::INVALID
-    {
-        spi::connect();
-        query(c"SELECT sno_internal.check_drop($1)", [(pg_sys::REGCLASSOID, Some(table.into()))], Sees::Now);
-        spi::finish();
+    raw::RangeVarGetRelidExtended(name, lock, flags, none, none)
+}
+
+/// Whether PostgreSQL lets the role drop it: who owns the table, or its schema.
+unsafe fn may_drop(table: Oid) -> bool {
+    let owners = [owner_of(table), owner_of_schema(raw::get_rel_namespace(table))];
+    owners.iter().any(|&owner| owner != Oid::INVALID && raw::has_privs_of_role(raw::GetUserId(), owner))
+}
+
+unsafe fn check_locked(table: Oid) {
+    let (Some(trigger), Some(check)) =
+        (own_function(TRIGGER, &[]), own_function(CHECK, &[pg_sys::REGCLASSOID]))
+    else {
+        return;
+    };
+    let relation = raw::table_open(table, pg_sys::NoLock as c_int);
+    let triggers = (*relation).trigdesc.as_ref();
+    let is_guarded = triggers.is_some_and(|all| {
+        let all = slice::from_raw_parts(all.triggers, all.numtriggers as usize);
+        all.iter().any(|one| one.tgfoid == trigger)
+    });
+    raw::table_close(relation, pg_sys::NoLock as c_int);
+    if is_guarded {
+        // Also in a transaction whose own snapshot is older.
+        raw::PushActiveSnapshot(raw::GetLatestSnapshot());
+        raw::OidFunctionCall1Coll(check, Oid::INVALID, table.into());
+        raw::PopActiveSnapshot();
     }
 }

@@ -1,6 +1,9 @@
 //! Queries of the extension's own, by SPI.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::{
+    ffi::{CStr, c_char, c_int},
+    mem::needs_drop,
+};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
@@ -47,7 +50,9 @@ pub(super) unsafe fn execute<const N: usize>(
 }
 
 /// Executes queries with some settings off. Those of row security fail where it would hide rows of what they read.
-pub(super) unsafe fn with_off(settings: &[&CStr], call: impl FnOnce()) {
+pub(super) unsafe fn with_off<F: FnOnce()>(settings: &[&CStr], call: F) {
+    // What it captures is not dropped by an error.
+    const { assert!(!needs_drop::<F>()) };
     // After an error PostgreSQL resets the settings.
     let level = raw::NewGUCNestLevel();
     for setting in settings {
