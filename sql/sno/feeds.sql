@@ -28,7 +28,7 @@ CREATE TABLE sno_internal.feed_positions (
     -- Up to here a peek returns its rows one by one, since one of them has failed.
     careful_until sno,
     -- The number of the last lowering of the horizons before the position was read: see sno_goes_on_after().
-    lowered bigint NOT NULL DEFAULT 0,
+    lowering bigint NOT NULL DEFAULT 0,
     -- The number of the key among the columns of the source: if another column gets its name, this shows it.
     key_number smallint,
     -- The servers whose horizons the position is below, if others than this one commit its rows: see
@@ -39,7 +39,7 @@ CREATE TABLE sno_internal.feed_positions (
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
 -- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions", so it dumps the present names of the
 -- sources. Feeds of dropped sources are left out: they would go on with another table of the same name. add_feed()
--- says what `lowered` is on the other server.
+-- says what `lowering` is on the other server.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
@@ -130,7 +130,7 @@ BEGIN
         END IF;
         -- As for a feed that was read here: inserts wait for a clock that is set back, or sno_lower_horizon() leads it
         -- back.
-        NEW.lowered := sno_internal.sno_promise('0');
+        NEW.lowering := sno_internal.sno_give_horizon();
     ELSIF (SELECT count(*) FROM sno_internal.feed_positions p WHERE p.owner = NEW.owner) >= 1000 THEN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';

@@ -18,14 +18,14 @@ CREATE FUNCTION sno_internal.sno_lower_horizons(OUT number bigint, OUT safe time
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_internal.sno_lower_horizons() IS 'internal: lower the horizons of all databases to the clock';
 REVOKE EXECUTE ON FUNCTION sno_internal.sno_lower_horizons() FROM PUBLIC;
-CREATE FUNCTION sno_internal.sno_goes_on_after(sno, lowered bigint) RETURNS sno
+CREATE FUNCTION sno_internal.sno_goes_on_after(sno, lowering bigint) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_goes_on_after(sno, bigint)
     IS 'internal: after which ID a feed goes on, which may have been read by a fast clock';
 
-CREATE FUNCTION sno_internal.sno_promise(margin interval) RETURNS bigint
+CREATE FUNCTION sno_internal.sno_give_horizon() RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.sno_promise(interval)
+COMMENT ON FUNCTION sno_internal.sno_give_horizon()
     IS 'internal: has no ID generated below the horizon any more, if it can; the number of the last lowering before';
 
 CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
@@ -62,11 +62,11 @@ BEGIN
         feed := f.feed;
         owner := f.owner;
         read_up_to := f.position;
-        goes_on_after := sno_internal.sno_goes_on_after(f.position, f.lowered);
-        IF f.lowered < present.number THEN
+        goes_on_after := sno_internal.sno_goes_on_after(f.position, f.lowering);
+        IF f.lowering < present.number THEN
             -- Also a feed that stays where it is: a statement that reads it up to an earlier horizon has to notice.
             UPDATE sno_internal.feed_positions p SET moved = clock_timestamp(), position = goes_on_after,
-                lowered = present.number
+                lowering = present.number
             WHERE p.feed = f.feed AND p.owner = f.owner;
             IF goes_on_after < read_up_to THEN
                 RAISE WARNING 'feed "%" of role "%" goes back from "%" to "%"', feed, owner, read_up_to, goes_on_after

@@ -14,7 +14,7 @@ AS $$
         SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
     ), near AS MATERIALIZED (
         -- First, so that the other views are not asked for what they show.
-        SELECT f.feed, f.owner, f.key, f.position, f.lowered, s.source
+        SELECT f.feed, f.owner, f.key, f.position, f.lowering, s.source
         FROM sno_internal.feed_positions f
         -- By the catalogs, since who asks may have no right to the schema.
         CROSS JOIN LATERAL (SELECT coalesce(f.source, (
@@ -30,7 +30,7 @@ AS $$
             o.source::oid IN (SELECT b.oid FROM below b)
                 OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
         ) AND f.position <= sno_internal.sno_last(clock_timestamp(), true)
-        THEN sno_internal.sno_goes_on_after(f.position, f.lowered) END
+        THEN sno_internal.sno_goes_on_after(f.position, f.lowering) END
     FROM near f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key, waits => false) o
     -- Changes of the table do not need its rows: what is deleted is a change, too.
     WHERE f.source IS DISTINCT FROM (SELECT t.changes

@@ -358,7 +358,7 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
             self.write(&file, next)?;
             shared.horizons.lower(era, now);
             // Last: who loads this number reads no horizon of before.
-            shared.lowered.store(next.lowerings.number(), Release);
+            shared.last_lowering.store(next.lowerings.number().0, Release);
         }
         Ok(())
     }

@@ -65,7 +65,7 @@ use crate::generation::slot::Slot;
 use crate::horizon::databases::WithHorizons;
 use crate::id::tick::{Epoch, OutOfEpoch};
 use crate::id::tick_type::TickType;
-use crate::server::record::{Lowering, Lowerings, Machine, Place, Record};
+use crate::server::record::{Lowering, LoweringNumber, Lowerings, Machine, Place, Record};
 
 /// The file system, in which the marks are one file.
 pub trait Disk {
@@ -287,7 +287,7 @@ pub struct Shared<T: WithHorizons, const SLOTS: usize> {
     /// Their `from`.
     lowered_from: AtomicU64,
     /// The number of the last lowering that all horizons have.
-    lowered: AtomicU64,
+    last_lowering: AtomicU64,
     /// For each database, the floor of its transactions and the highest horizon that its readers were given.
     pub horizons: T::Horizons,
 }
@@ -306,7 +306,7 @@ impl<T: WithHorizons, const SLOTS: usize> Default for Shared<T, SLOTS> {
             horizon_mark: AtomicU64::new(0),
             lowerings: core::array::from_fn(|_| [AtomicU64::new(0), AtomicU64::new(0)]),
             lowered_from: AtomicU64::new(0),
-            lowered: AtomicU64::new(0),
+            last_lowering: AtomicU64::new(0),
             horizons: Default::default(),
         }
     }
@@ -323,7 +323,7 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         self.marks.restore(record.limits, record.current);
         T::resume(&self.horizons, record.horizon);
         self.note_horizon(record.horizon.get(), record.lowerings);
-        self.lowered.store(record.lowerings.number(), Relaxed);
+        self.last_lowering.store(record.lowerings.number().0, Relaxed);
         self.serial.store(record.serial, Relaxed);
         self.resumed.store(now.get(), Relaxed);
         self.number.store(record.number.value().into(), Relaxed);
@@ -341,7 +341,7 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
             self.lowerings.iter().zip(lowerings.last.into_iter().chain(lowerings.begun))
         {
             to.store(new.to.get(), Relaxed);
-            number.store(new.number, Relaxed);
+            number.store(new.number.0, Relaxed);
         }
     }
 
@@ -350,7 +350,7 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         let tick = |word: &AtomicU64| T::from_bits(word.load(Relaxed));
         let lowering = |place: usize| {
             let [number, to] = &self.lowerings[place];
-            Lowering { number: number.load(Relaxed), to: tick(to) }
+            Lowering { number: LoweringNumber(number.load(Relaxed)), to: tick(to) }
         };
         let begun = core::array::from_fn(|place| lowering(record::KEPT + place));
         Lowerings { last: core::array::from_fn(lowering), from: tick(&self.lowered_from), begun }
@@ -358,8 +358,8 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
 
     /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon,
     /// and stores it with what it has read: so that is of this number, or of a later one.
-    pub fn lowered(&self) -> u64 {
-        self.lowered.load(Acquire)
+    pub fn last_lowering(&self) -> LoweringNumber {
+        LoweringNumber(self.last_lowering.load(Acquire))
     }
 
     /// The generator of a number: a partition or a worker.

@@ -89,13 +89,34 @@ pub struct Lowerings<T = Tick> {
     pub begun: [Lowering<T>; 2],
 }
 
+/// The number of a [`Lowering`]: the timeline of the write-ahead log on which the server began, then the tick of the
+/// lowering, and in any case higher than the number before. So no number is used twice, not even on standbys and copies,
+/// and a server that was promoted has higher numbers than its old primary, whatever their clocks show.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LoweringNumber(pub u64);
+
+impl LoweringNumber {
+    /// Before the first one.
+    pub const ZERO: Self = Self(0);
+    /// After all that there will be.
+    pub const MAX: Self = Self(i64::MAX as u64);
+
+    /// As SQL has it, a `bigint`.
+    pub const fn to_bigint(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// From SQL.
+    pub const fn from_bigint(number: i64) -> Self {
+        Self(number as u64)
+    }
+}
+
 /// One lowering of the horizons.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowering<T = Tick> {
-    /// Its number: the timeline of the write-ahead log on which the server began, then the tick of the lowering, and in
-    /// any case higher than the number before. So no number is used twice, not even on standbys and copies, and a server
-    /// that was promoted has higher numbers than its old primary, whatever their clocks show.
-    pub number: u64,
+    /// Its number.
+    pub number: LoweringNumber,
     /// From this tick on, new IDs can be below horizons that readers were given before.
     pub to: T,
 }
@@ -103,7 +124,7 @@ pub struct Lowering<T = Tick> {
 impl<T: TickType> Lowerings<T> {
     /// None.
     pub const NONE: Self = {
-        let none = Lowering { number: 0, to: T::MIN };
+        let none = Lowering { number: LoweringNumber::ZERO, to: T::MIN };
         Self { last: [none; KEPT], from: T::MIN, begun: [none; 2] }
     };
 
@@ -111,11 +132,13 @@ impl<T: TickType> Lowerings<T> {
     /// goes back as far as for both.
     pub(super) fn with_lowering(self, now: T, from: T) -> Self {
         let [first, second, third] = self.last;
-        let second =
-            Lowering { to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second };
+        let second = Lowering {
+            to: if first.number == LoweringNumber::ZERO { second.to } else { first.to.min(second.to) },
+            ..second
+        };
         let from = if self.from > now { self.from.max(from) } else { from };
         Self {
-            last: [second, third, self.new_lowering(self.begun[1].number >> TIMELINE_SHIFT, now, now)],
+            last: [second, third, self.new_lowering(self.begun[1].number.0 >> TIMELINE_SHIFT, now, now)],
             from,
             ..self
         }
@@ -128,19 +151,20 @@ impl<T: TickType> Lowerings<T> {
     }
 
     fn new_lowering(&self, wal_timeline: u64, now: T, to: T) -> Lowering<T> {
-        Lowering { number: (wal_timeline << TIMELINE_SHIFT | now.get()).max(self.number() + 1), to }
+        let number = (wal_timeline << TIMELINE_SHIFT | now.get()).max(self.number().0 + 1);
+        Lowering { number: LoweringNumber(number), to }
     }
 
     /// The number of the last one; zero if there was none.
-    pub fn number(&self) -> u64 {
+    pub fn number(&self) -> LoweringNumber {
         self.last[KEPT - 1].number.max(self.begun[1].number)
     }
 
     /// The tick to which a reader goes back that was given the horizon `tick` when the last lowering had this number.
     /// `None` if there was none since then, or only to later ticks. With the number zero, which no reader is given, only
     /// lowerings after a fast clock count.
-    pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
-        let all = self.last.iter().chain(self.begun.iter().filter(|_| number > 0));
+    pub fn goes_back_from(&self, tick: T, number: LoweringNumber) -> Option<T> {
+        let all = self.last.iter().chain(self.begun.iter().filter(|_| number > LoweringNumber::ZERO));
         let to = all.filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
         (tick >= to).then_some(to)
     }
@@ -289,7 +313,7 @@ impl<T: TickType> fmt::Display for Record<T> {
         } = self;
         let [zero, one, horizon, from] = [zero, one, horizon, &lowerings.from].map(|tick| tick.get());
         let list = |all: &[Lowering<T>]| {
-            let all = all.iter().map(|Lowering { number, to }| format!("{number}:{}", to.get()));
+            let all = all.iter().map(|Lowering { number, to }| format!("{}:{}", number.0, to.get()));
             all.collect::<Vec<_>>().join(",")
         };
         let (lowered, begun) = (list(&lowerings.last), list(&lowerings.begun));
@@ -333,9 +357,9 @@ impl<'a> Words<'a> {
     fn lowerings<T: TickType, const N: usize>(&mut self, name: &str) -> Option<[Lowering<T>; N]> {
         let mut words = self.value(name)?.split(',').map(|word| {
             let (number, to) = word.split_once(':')?;
-            Some(Lowering { number: number.parse().ok()?, to: T::new(to.parse().ok()?)? })
+            Some(Lowering { number: LoweringNumber(number.parse().ok()?), to: T::new(to.parse().ok()?)? })
         });
-        let none = Lowering { number: 0, to: T::MIN };
+        let none = Lowering { number: LoweringNumber::ZERO, to: T::MIN };
         let (mut all, mut are_there) = ([none; N], true);
         for lowering in &mut all {
             let word = words.next().flatten();
@@ -382,9 +406,9 @@ mod tests {
         current: true,
         horizon: Tick::MAX,
         lowerings: Lowerings {
-            last: [Lowering { number: i64::MAX as u64, to: Tick::MAX }; 3],
+            last: [Lowering { number: LoweringNumber::MAX, to: Tick::MAX }; 3],
             from: Tick::MAX,
-            begun: [Lowering { number: i64::MAX as u64, to: Tick::MAX }; 2],
+            begun: [Lowering { number: LoweringNumber::MAX, to: Tick::MAX }; 2],
         },
         number: Prefix::drawn(16_383, None),
         system_identifier: u64::MAX,

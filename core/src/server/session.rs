@@ -9,6 +9,7 @@ use crate::horizon::transaction::{Announcer, Transaction};
 use crate::horizon::watch::{Readable, Step, Watch};
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
+use crate::server::record::LoweringNumber;
 use crate::server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait};
 
 /// The least time in microseconds after which a clock counts as one that stands still: two of the longest ticks.
@@ -225,18 +226,18 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         self.marks.lower()
     }
 
-    /// The tick to which a reader has to go back that was given the horizon `tick` when [`Shared::lowered`] returned
-    /// `lowered`. `None` if the horizons were not lowered since then.
+    /// The tick to which a reader has to go back that was given the horizon `tick` when [`Shared::last_lowering`] was
+    /// `number`. `None` if the horizons were not lowered since then.
     ///
     /// # Errors
     ///
     /// As for [`MarksFile::lowerings`].
-    pub fn goes_back_from(&self, tick: Tick, lowered: u64) -> Result<Option<Tick>, Error> {
+    pub fn goes_back_from(&self, tick: Tick, number: LoweringNumber) -> Result<Option<Tick>, Error> {
         // Most often without the lock.
-        if self.shared().lowered() <= lowered {
+        if self.shared().last_lowering() <= number {
             return Ok(None);
         }
-        Ok(self.marks.lowerings()?.goes_back_from(tick, lowered))
+        Ok(self.marks.lowerings()?.goes_back_from(tick, number))
     }
 
     /// Whether horizons after the tick `tick` were lowered to it or below it, when the clock was corrected last or before.
@@ -246,7 +247,7 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// As for [`MarksFile::lowerings`].
     pub fn was_lowered_from(&self, tick: Tick) -> Result<bool, Error> {
         let lowerings = self.marks.lowerings()?;
-        Ok(tick < lowerings.from && lowerings.goes_back_from(tick, 0).is_some())
+        Ok(tick < lowerings.from && lowerings.goes_back_from(tick, LoweringNumber::ZERO).is_some())
     }
 
     /// A step of a wait for rows: what to do next. `open` returns the least tick that open transactions have announced;

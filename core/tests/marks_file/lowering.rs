@@ -4,7 +4,7 @@ use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 use sno_core::{
     Announcement, Announcer, Tick, Transaction,
-    server::{Error, Session, Shared},
+    server::{Error, Session, Shared, record::LoweringNumber},
 };
 
 use crate::server::{Process, Server, tick};
@@ -28,9 +28,14 @@ fn horizon(session: &Generator<'_>, database: u32, margin: u64) -> Tick {
     session.horizon(&session.horizon_of(database).unwrap(), margin, || None, || None).unwrap()
 }
 
+/// The number of the last lowering.
+fn last(session: &Generator<'_>) -> u64 {
+    session.shared().last_lowering().0
+}
+
 /// Where a reader goes on who was told a tick when the horizons had been lowered last by this number.
-fn goes_back(session: &Generator<'_>, told: u64, lowered: u64) -> Option<u64> {
-    session.goes_back_from(tick(told), lowered).unwrap().map(Tick::get)
+fn goes_back(session: &Generator<'_>, told: u64, number: u64) -> Option<u64> {
+    session.goes_back_from(tick(told), LoweringNumber(number)).unwrap().map(Tick::get)
 }
 
 /// The tick and the side of an ID of a transaction of a database, or until when it would have to wait.
@@ -55,7 +60,7 @@ fn horizons_are_lowered() {
     let mut server = fast();
     let session = server.start();
     assert_eq!(id(&server, &session, 1, 1100), Err(9750));
-    assert_eq!((session.shared().lowered(), goes_back(&session, 9750, 0)), (0, None));
+    assert_eq!((last(&session), goes_back(&session, 9750, 0)), (0, None));
     session.lower_horizons().unwrap();
     assert_eq!([1, 2, 3].map(|database| id(&server, &session, database, 1104)), [Ok((1104, true)); 3]);
     // The marks of both sides stay above all their IDs.
@@ -68,7 +73,7 @@ fn horizons_are_lowered() {
     assert_eq!(server.record().serial, written);
     // Who was told the future before goes back, whenever that is; who has gone back does not once more.
     let check = |session: &Generator<'_>| {
-        assert_eq!(session.shared().lowered(), 1100);
+        assert_eq!(last(session), 1100);
         assert_eq!(
             [1099, 1100, 9750].map(|told| goes_back(session, told, 0)),
             [None, Some(1100), Some(1100)]
@@ -97,12 +102,12 @@ fn horizons_that_stay() {
     let server = fast();
     let session = server.start();
     session.lower_horizons().unwrap();
-    assert_eq!(session.shared().lowered(), 0);
+    assert_eq!(last(&session), 0);
     server.now.store(1100, Relaxed);
     server.syncs_fail.store(true, Relaxed);
     assert!(session.lower_horizons().is_err());
     server.syncs_fail.store(false, Relaxed);
-    assert_eq!((id(&server, &session, 1, 1100), session.shared().lowered()), (Err(9750), 0));
+    assert_eq!((id(&server, &session, 1, 1100), last(&session)), (Err(9750), 0));
 }
 
 /// Each reader goes back as far as the lowerings that it does not know of. Of those before the last three, it is as far
@@ -117,7 +122,7 @@ fn horizons_are_lowered_again() {
         server.now.store(corrected_to, Relaxed);
         session.lower_horizons().unwrap();
         assert_eq!(session.shared().horizons.highest_floor(), tick(corrected_to));
-        session.shared().lowered()
+        last(&session)
     };
     assert_eq!((lower(10_000, 1100), lower(5000, 1300), lower(20_000, 1400)), (1100, 1300, 1400));
     let known = [0, 1100, 1300, 1400].map(|number| goes_back(&session, 9750, number));
@@ -137,7 +142,10 @@ fn horizons_are_lowered_again() {
         [None, Some(500), Some(500)]
     );
     // No reader was told more: after this, a start says when the clock went back.
-    assert_eq!((server.record().lowerings.number(), server.record().lowerings.from), (21_001, tick(30_000)));
+    assert_eq!(
+        (server.record().lowerings.number().0, server.record().lowerings.from),
+        (21_001, tick(30_000))
+    );
     // Nor after the next one, from less.
     assert_eq!((lower(5000, 700), server.record().lowerings.from), (21_002, tick(30_000)));
 }
@@ -196,7 +204,7 @@ fn a_server_that_begins_with_a_slow_clock() {
             let gone_back = [999, 1000, 5000].map(|told| goes_back(&session, told, before));
             assert_eq!(gone_back, [None, Some(1000), Some(1000)]);
             // What it tells itself stays.
-            assert_eq!(session.shared().lowered(), begun);
+            assert_eq!(last(&session), begun);
             assert_eq!([0, begun].map(|number| goes_back(&session, 5000, number)), [None; 2]);
         };
         check(&server);
@@ -227,7 +235,7 @@ fn a_server_that_begins_with_a_slow_clock() {
         horizon(&session, 1, 0);
         server.now.store(9500, Relaxed);
         session.lower_horizons().unwrap();
-        assert_eq!(session.shared().lowered(), 3 << 42 | 9500);
+        assert_eq!(last(&session), 3 << 42 | 9500);
     }
 }
 

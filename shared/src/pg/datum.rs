@@ -177,6 +177,9 @@ pub fn interval(micros: u64) -> Datum {
 pub struct Interval(pg_sys::Interval);
 
 impl Interval {
+    /// No time.
+    pub const ZERO: Self = Self(pg_sys::Interval { time: 0, day: 0, month: 0 });
+
     /// In microseconds, with days of 24 hours and months of 30 days, as PostgreSQL compares intervals. It saturates.
     pub fn micros(self) -> i64 {
         let days = i64::from(self.0.month) * 30 + i64::from(self.0.day);

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, ffi::CStr, time::Duration};
 
 use pgrx::pg_sys::{self, Datum};
-use sno_core::Sno;
+use sno_core::{Sno, server::record::LoweringNumber};
 
 use crate::{
     pg::{
@@ -36,10 +36,10 @@ FROM sno_internal.sno_scope_horizon($1, $2, $3) s";
 struct RecentHorizon {
     at: Duration,
     horizon: Sno,
-    /// The margin and the servers that it is for, and what [`lowered`](reader::lowered) had returned before.
+    /// The margin and the servers that it is for, and the last lowering of the horizons before.
     margin: i64,
     servers: String,
-    lowered: u64,
+    lowering: LoweringNumber,
 }
 
 /// For how long it serves.
@@ -109,7 +109,7 @@ impl Feed {
     /// The ID after which the feed has to go on, if its position was ahead of the clock and the horizons were lowered since then, however
     /// long ago. Inside the guard.
     pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
-        self.position().map_or(Ok(None), |position| goes_on_after(position, self.lowered))
+        self.position().map_or(Ok(None), |position| goes_on_after(position, self.lowering))
     }
 
     /// The horizon of a scope, or the least that there can be while that is not known. The position is below the horizons of the servers that
@@ -154,7 +154,7 @@ impl RecentHorizon {
         // SAFETY: a text.
         let servers = unsafe { text(pg_sys::text_to_cstring(servers.cast_mut_ptr())) };
         let margin = feed.margin().micros();
-        Self { at: monotonic(), horizon, margin, servers, lowered: feed.lowered_now }
+        Self { at: monotonic(), horizon, margin, servers, lowering: feed.last_lowering }
     }
 
     /// The last horizon, if it is of a moment ago, for such a feed, and after its position.
@@ -163,7 +163,7 @@ impl RecentHorizon {
         let recent = RECENT.borrow();
         let recent = recent.as_ref()?;
         let is_of_such =
-            (recent.margin, &recent.servers, recent.lowered) == (now.margin, &now.servers, now.lowered);
+            (recent.margin, &recent.servers, recent.lowering) == (now.margin, &now.servers, now.lowering);
         let is_recent = now.at < recent.at + RECENT_FOR && now.horizon < recent.horizon;
         (is_of_such && is_recent).then_some(recent.horizon)
     }

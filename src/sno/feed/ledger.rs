@@ -10,7 +10,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum, ItemPointerData, NameData, Oid},
 };
-use sno_core::Sno;
+use sno_core::{Sno, server::record::LoweringNumber};
 
 use crate::{
     pg::{
@@ -24,7 +24,7 @@ use crate::{
             newest,
             query::{Param, Row, Rows, Sees, query},
         },
-        horizon::reader::lowered,
+        horizon::reader::last_lowering,
     },
 };
 
@@ -40,7 +40,7 @@ WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND 
     AND (p.position OPERATOR(pg_catalog.=) $5 OR p.position IS NULL AND $5 IS NULL) FOR NO KEY UPDATE";
 
 /// Moves a feed that is where it was found.
-const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $6, position = $7, lowered = $8,
+const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $6, position = $7, lowering = $8,
     careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $7 THEN p.careful_until END
 WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $4
     AND (p.position OPERATOR(pg_catalog.=) $5 OR p.position IS NULL AND $5 IS NULL)";
@@ -79,10 +79,10 @@ pub(super) struct Feed {
     /// The transaction that has stored this version of the row, and its place.
     writer: u32,
     place: ItemPointerData,
-    /// What [`lowered`](crate::sno::horizon::reader::lowered) returned before its position was computed.
-    pub(super) lowered: u64,
-    /// What it returns now: before the feed was found.
-    pub(super) lowered_now: u64,
+    /// The last lowering of the horizons before its position was computed.
+    pub(super) lowering: LoweringNumber,
+    /// The last one before the feed was found.
+    pub(super) last_lowering: LoweringNumber,
     /// The servers whose horizons the position is below, as the scope of its rows has said.
     pub(super) servers: Option<Datum>,
     /// The owner of another feed of this name, with another source, which the role may use, too.
@@ -94,6 +94,11 @@ pub(super) unsafe fn in_ledger<const N: usize>(text: &CStr, params: [Param; N], 
     let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
     let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
     as_role(owner_of(table), || query(text, params, sees))
+}
+
+/// The number of a lowering, as a parameter.
+pub(super) fn bigint(lowering: LoweringNumber) -> Param {
+    (pg_sys::INT8OID, Some(Datum::from(lowering.to_bigint())))
 }
 
 /// An OID, as an argument or a column.
@@ -130,9 +135,9 @@ impl Feed {
             careful_until: row.value(9),
             writer: value(pg_sys::MinTransactionIdAttributeNumber).value() as u32,
             place: row.place(),
-            lowered: value(10).value() as u64,
-            // Before its horizon is read. Where it can't be known, nothing is read or stored.
-            lowered_now: lowered().unwrap_or(0),
+            lowering: LoweringNumber::from_bigint(value(10).value() as i64),
+            // Before its horizon is read.
+            last_lowering: last_lowering(),
             servers: row.value(12),
             other: None,
             key_number: row.value(11).map(|number| number.value() as i16),
@@ -216,8 +221,8 @@ impl Feed {
         let ([name, owner], [moved, position]) = (self.names(), self.found());
         let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
         let to = (self.id_type, Some((&raw mut last).into()));
-        let lowered = (pg_sys::INT8OID, Some(Datum::from(self.lowered_now as i64)));
-        let is_moved = self.execute(MOVE, |place| [name, owner, place, moved, position, now, to, lowered]);
+        let lowering = bigint(self.last_lowering);
+        let is_moved = self.execute(MOVE, |place| [name, owner, place, moved, position, now, to, lowering]);
         if is_moved && self.careful_until().is_some_and(|until| until <= last) {
             self.forget_failures();
         }

@@ -10,7 +10,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
-        datum::{Argument as _, Interval, Returned as _},
+        datum::{Argument as _, Returned as _},
         errors::{Error, guard, raise, warn},
         fmgr::{functions, optional},
         raw, spi,
@@ -19,11 +19,11 @@ use crate::{
     sno::{
         feed::{
             failures::Failure,
-            ledger::{Feed, TO_REGCLASS, in_ledger, null_argument, oid, shown, text},
+            ledger::{Feed, TO_REGCLASS, bigint, in_ledger, null_argument, oid, shown, text},
             lookup::{Meaning, missing, of_others, several},
-            query::{Param, Rows, Sees, query, with_off},
+            query::{Rows, Sees, query, with_off},
         },
-        horizon::reader::{lowered, promise},
+        horizon::reader::{give_horizon, last_lowering},
     },
 };
 
@@ -37,8 +37,8 @@ functions! {
     sno_drop_feed: drop;
     /// `sno_internal.restore_feed(feed text, owner name, source_name text) → regclass`: its source, if it is there.
     sno_restore_feed: restore;
-    /// `sno_internal.sno_promise(interval) → bigint`: what [`promise`] returns.
-    sno_promise: promised;
+    /// `sno_internal.sno_give_horizon() → bigint`: what [`give_horizon`] returns.
+    sno_give_horizon: given_horizon;
 }
 
 /// The key of a new feed, or the error that says why its source can have none; and the column of a table that it shows.
@@ -65,11 +65,11 @@ const KNOWN: &CStr = c"SELECT p.source, p.source_name, p.position FROM sno_inter
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const CREATE: &CStr =
-    c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowered, servers)
+    c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowering, servers)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
 
 const SEEK: &CStr = c"UPDATE sno_internal.feed_positions p
-SET moved = pg_catalog.clock_timestamp(), position = $3, lowered = $4, servers = $5, careful_until = NULL
+SET moved = pg_catalog.clock_timestamp(), position = $3, lowering = $4, servers = $5, careful_until = NULL
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const DROP: &CStr = c"WITH f AS (
@@ -118,14 +118,15 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         query(GUARD, [source, of_table, column], Sees::Now);
     }
     query(TELL, [name, source, key, since], Sees::Now);
-    let lowered = present();
+    let lowering = bigint(last_lowering());
     let id_type =
         query(c"SELECT sno_internal.id_type()", [], Sees::Now).row(0).value(1).map_or(Oid::INVALID, oid);
     let params = [source, key, margin, (id_type, None), since, (id_type, None)];
     let row = query(POSITION, params, Sees::Now).row(0);
     raw_point(c"feed begins");
     let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-    if in_ledger(CREATE, [name, owner, source, key, margin, position, lowered, servers], Sees::Now).count == 0
+    if in_ledger(CREATE, [name, owner, source, key, margin, position, lowering, servers], Sees::Now).count
+        == 0
     {
         // Another session was waited for, which has created it.
         return leave(in_ledger(KNOWN, [name, owner], Sees::Now));
@@ -139,11 +140,6 @@ unsafe fn finish(fcinfo: FunctionCallInfo, id: Option<Datum>) -> Datum {
     spi::finish();
     (*fcinfo).isnull = id.is_none();
     id.map_or(Datum::null(), |id| id.into_datum())
-}
-
-/// When the horizons were lowered last, for a position that is computed after this.
-fn present() -> Param {
-    (pg_sys::INT8OID, Some(Datum::from(lowered().unwrap_or(0) as i64)))
 }
 
 /// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
@@ -174,12 +170,12 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
     let key = (pg_sys::NAMEOID, Some(feed.key));
     let (margin, since) = ((pg_sys::INTERVALOID, Some(feed.margin)), (pg_sys::TIMESTAMPTZOID, since));
-    let lowered = present();
+    let lowering = bigint(last_lowering());
     let row = query(POSITION, [source, key, margin, position, since, after], Sees::Now).row(0);
     raw_point(c"feed is sought");
     let failure = Failure::find(feed, Sees::Now);
     let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
-    if in_ledger(SEEK, [name, owner, to, lowered, servers], Sees::Now).count == 0 {
+    if in_ledger(SEEK, [name, owner, to, lowering, servers], Sees::Now).count == 0 {
         raise(|| missing(feed.name));
     }
     if let Some(failure) = failure
@@ -243,12 +239,11 @@ unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
 }
 
 /// Called by the same trigger. It asks for a horizon, which a role may be kept from by REVOKE.
-unsafe fn promised(fcinfo: FunctionCallInfo) -> Datum {
+unsafe fn given_horizon(_: FunctionCallInfo) -> Datum {
     spi::connect();
     check_may_restore();
     spi::finish();
-    let margin = Interval::from_datum((*(*fcinfo).args.as_ptr()).value);
-    guard(|| Ok(promise(margin))).into()
+    guard(|| Ok(give_horizon().to_bigint())).into()
 }
 
 unsafe fn check_may_restore() {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pgrx::pg_sys::NameData;
-use sno_core::Sno;
+use sno_core::{Sno, server::record::LoweringNumber};
 
 use crate::{
     pg::{backend_local::BackendLocal, datum::Argument as _, errors::Error, process::Process, raw},
@@ -25,8 +25,8 @@ pub(super) struct Peeked {
     pub(super) position: Option<Sno>,
     /// Up to which ID it was given all rows.
     pub(super) shown: Option<Sno>,
-    /// What [`lowered`](crate::sno::horizon::reader::lowered) had returned before that.
-    pub(super) lowered: u64,
+    /// The last lowering of the horizons before that.
+    pub(super) lowering: LoweringNumber,
 }
 
 /// What the present transaction has peeked at, and the number of the transaction.
@@ -34,11 +34,10 @@ pub(super) struct Peeked {
 static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
     unsafe { BackendLocal::new((Cell::new(0), RefCell::new(Vec::new()))) };
 
-/// What [`lowered`](crate::sno::horizon::reader::lowered) had returned when this session last peeked at a feed, with a [hash](Feed::hash)
-/// of the feed. Of two feeds with one place in the table, the later one replaces the other.
+/// The last lowering of the horizons when this session last peeked at a feed, with a [hash](Feed::hash) of the feed. Of two feeds with one place in the table, the later one replaces the other.
 // SAFETY: as above.
-static PEEK_LOWERED: BackendLocal<[Cell<(u64, u64)>; 32]> =
-    unsafe { BackendLocal::new([const { Cell::new((0, 0)) }; 32]) };
+static PEEK_LOWERINGS: BackendLocal<[Cell<(u64, LoweringNumber)>; 32]> =
+    unsafe { BackendLocal::new([const { Cell::new((0, LoweringNumber::ZERO)) }; 32]) };
 
 impl Feed {
     /// The names are a text and a `name`.
@@ -53,7 +52,7 @@ impl Feed {
     /// Remembers that this transaction has peeked at it.
     pub(super) unsafe fn remember(self, shown: Option<Sno>) {
         let feed = self.hash();
-        PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.lowered_now));
+        PEEK_LOWERINGS[feed as usize % PEEK_LOWERINGS.len()].set((feed, self.last_lowering));
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
         let present = Process::own().transaction();
@@ -63,8 +62,8 @@ impl Feed {
         let before = peeked.iter().find(|peeked| peeked.feed == feed).copied();
         peeked.retain(|peeked| peeked.feed != feed);
         let shown = before.map_or(shown, |before| shown.max(before.shown));
-        let lowered = before.map_or(self.lowered_now, |before| self.lowered_now.min(before.lowered));
-        peeked.push(Peeked { feed, position: self.position(), shown, lowered });
+        let lowering = before.map_or(self.last_lowering, |before| self.last_lowering.min(before.lowering));
+        peeked.push(Peeked { feed, position: self.position(), shown, lowering });
     }
 
     /// What this transaction has peeked at last, if it has.
@@ -86,10 +85,10 @@ impl Feed {
     pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {
         // SAFETY: a feed that was found.
         let feed = unsafe { self.hash() };
-        let (peeked, lowered) = PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].get();
+        let (peeked, lowering) = PEEK_LOWERINGS[feed as usize % PEEK_LOWERINGS.len()].get();
         if peeked != feed && was_of_future(id)? {
             return Err(self.peeked_elsewhere(id));
         }
-        Ok(peeked == feed && goes_on_after(id, lowered)?.is_some())
+        Ok(peeked == feed && goes_on_after(id, lowering)?.is_some())
     }
 }

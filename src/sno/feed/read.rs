@@ -149,7 +149,8 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             go_back(feed, last);
             break false;
         }
-        feed.lowered_now = peeked.map_or(feed.lowered_now, |peeked| peeked.lowered.min(feed.lowered_now));
+        feed.last_lowering =
+            peeked.map_or(feed.last_lowering, |peeked| peeked.lowering.min(feed.last_lowering));
         match peeked {
             Some(peeked) if feed.was_moved_since(peeked) => raise(|| feed.moved_meanwhile()),
             None if raw::IsTransactionBlock() || is_with_work => raise(|| feed.not_peeked()),

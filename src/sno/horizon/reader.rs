@@ -6,7 +6,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum},
 };
-use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick};
+use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick, server::record::LoweringNumber};
 
 use crate::{
     generator::errors,
@@ -75,37 +75,35 @@ pub(crate) fn horizon(margin: Interval) -> Result<Sno, Error> {
 fn sno_lower_horizons() -> Result<Row<2>, Error> {
     let session = session()?;
     session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;
-    Ok([(session.shared().lowered() as i64).into(), Timestamp::from(session.shared().safe()).into()])
+    let number = session.shared().last_lowering().to_bigint();
+    Ok([number.into(), Timestamp::from(session.shared().safe()).into()])
 }
 
-/// When the horizons were lowered last, as a number. Loaded before a horizon, and stored with the
-/// position of the feed that was read up to there.
-pub(crate) fn lowered() -> Result<u64, Error> {
-    Ok(session()?.shared().lowered())
+/// When the horizons were lowered last. Loaded before a horizon, and stored with the position of the feed that was read up to there. Where it
+/// can't be known, there is no horizon either.
+pub(crate) fn last_lowering() -> LoweringNumber {
+    session().map_or(LoweringNumber::ZERO, |session| session.shared().last_lowering())
 }
 
-/// `sno_goes_on_after(sno, bigint) → sno`: the ID after which a feed goes on that was read up to a position when [`lowered`] returned this
-/// number. Most often that is the position.
-fn sno_goes_on_after(position: Sno, lowered: i64) -> Result<Sno, Error> {
+/// `sno_goes_on_after(sno, bigint) → sno`: the ID after which a feed goes on that was read up to a position when the [`last_lowering`] was
+/// this one. Most often that is the position.
+fn sno_goes_on_after(position: Sno, lowering: i64) -> Result<Sno, Error> {
     let is_known = is_preloaded() && !is_in_recovery();
-    let earlier = if is_known { goes_on_after(position, lowered as u64)? } else { None };
+    let earlier =
+        if is_known { goes_on_after(position, LoweringNumber::from_bigint(lowering))? } else { None };
     Ok(earlier.unwrap_or(position))
 }
 
-/// What [`lowered`] returned before the horizon was asked for, so that no ID comes below that before the next lowering. Where there is no
+/// Asks for the horizon, so that no ID comes below it before the next lowering, and returns the [`last_lowering`] of before. Where there is no
 /// horizon, the largest number, for which no lowering counts: a restore goes on without it.
-pub(crate) fn promise(margin: Interval) -> i64 {
-    let promised = || -> Result<u64, Error> {
-        let before = lowered()?;
-        horizon(margin)?;
-        Ok(before)
-    };
-    promised().map_or(i64::MAX, |before| before as i64)
+pub(crate) fn give_horizon() -> LoweringNumber {
+    let before = last_lowering();
+    horizon(Interval::ZERO).map_or(LoweringNumber::MAX, |_| before)
 }
 
 /// The ID after which a feed goes on that was read up to an ID of the future, if the horizons were lowered since then.
-pub(crate) fn goes_on_after(position: Sno, lowered: u64) -> Result<Option<Sno>, Error> {
-    let to = session()?.goes_back_from(position.tick(), lowered).map_err(errors::generation::<SnoScheme>)?;
+pub(crate) fn goes_on_after(position: Sno, lowering: LoweringNumber) -> Result<Option<Sno>, Error> {
+    let to = session()?.goes_back_from(position.tick(), lowering).map_err(errors::generation::<SnoScheme>)?;
     Ok(to.and_then(|tick| first_id(tick).predecessor()))
 }
 

@@ -38,7 +38,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/horizon.sql", &[
         ("feeds that were not ahead are not moved when horizons are lowered", &[FAST_CLOCK],
-            "        IF f.lowered < present.number THEN\n", "        IF f.lowered < present.number AND goes_on_after < read_up_to THEN\n"),
+            "        IF f.lowering < present.number THEN\n", "        IF f.lowering < present.number AND goes_on_after < read_up_to THEN\n"),
         ("what a consumer has stored meanwhile is taken back when horizons are lowered", &[LOWERED],
             "ORDER BY p.owner, p.feed FOR UPDATE LOOP", "ORDER BY p.owner, p.feed LOOP"),
         ("feeds of one name go back together when horizons are lowered", &[FAST_CLOCK],

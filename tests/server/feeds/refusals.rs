@@ -266,7 +266,7 @@ fn refusals() {
     refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
     // A horizon for who restores a dump, also where others may not have one.
     let message = "permission denied for table feed_positions";
-    refused("bob", "SELECT sno_internal.sno_promise('0')", "42501", message);
+    refused("bob", "SELECT sno_internal.sno_give_horizon()", "42501", message);
     for call in ["sno_peek_feed('hers', NULL::hers)", "sno_seek_feed('hers', now())", "sno_drop_feed('hers')"]
     {
         refused(

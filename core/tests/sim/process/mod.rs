@@ -377,7 +377,7 @@ impl<'a> Process<'a> {
         machine.returned.iter().for_each(|returned| returned.set(0));
         let era = || session.shared().horizons.find(1).era();
         let before = era();
-        let number = session.shared().lowered();
+        let number = session.shared().last_lowering();
         let result = self.statement(|| {
             session.lower_horizons()?;
             session.goes_back_from(Tick::MAX, number)
