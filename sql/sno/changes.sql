@@ -211,7 +211,7 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.forget_changes(regclass) IS 'internal: sno_forget_changes()';
 CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'sno_as_owner_concurrently' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS
     'delete from the log of changes what all feeds of them have read; returns how many';
 

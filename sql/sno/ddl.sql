@@ -90,7 +90,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.first_key(regclass, name, sno)
     IS 'internal: the first key of a table, or the first one after another';
 CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name, after sno) RETURNS sno
-    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'sno_as_owner_concurrently' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name, sno) IS
     'internal: sno_internal.first_key(), as the owner of the table';
 

@@ -471,7 +471,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.log_new(regclass, regclass) IS
     'internal: log the rows of partitions that were created or attached by a command';
 CREATE FUNCTION sno_internal.sno_log_new(source regclass, child regclass) RETURNS void
-    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME', 'sno_as_owner_concurrently' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_internal.sno_log_new(regclass, regclass) IS
     'internal: sno_internal.log_new(), as the owner of the table';
 

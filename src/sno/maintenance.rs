@@ -22,23 +22,22 @@ use crate::pg::{
 };
 
 functions! {
-    /// `sno_forget_changes(regclass, …)` and others that begin with a table: the function of `sno_internal`, as the table's owner.
-    sno_as_owner: as_owner;
+    /// `sno_track_changes(regclass, …)` and others that begin with a table: the function of `sno_internal`, as the table's owner. Calls for
+    /// one table take turns.
+    sno_as_owner: |fcinfo| as_owner(fcinfo, true);
+    /// The same of those that only delete or read, and those that a command calls which has locked what it changes: they take no turns.
+    sno_as_owner_concurrently: |fcinfo| as_owner(fcinfo, false);
     /// `sno_internal.sno_depend(regclass, regclass, boolean)`: has PostgreSQL refuse to drop a partition, or no more.
     sno_depend: depend;
 }
 
-unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
+unsafe fn as_owner(fcinfo: FunctionCallInfo, takes_turns: bool) -> Datum {
     let table = *(*fcinfo).args.as_ptr();
     if table.isnull {
         raise(|| Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"));
     }
-    let (function, name) = counterpart(fcinfo);
-    // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it
-    // changes.
-    let takes_turns = name != c"sno_forget_changes" && name != c"sno_log_new" && name != c"sno_first_key";
     let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
-    call_as(owner, function, fcinfo)
+    call_as(owner, counterpart(fcinfo), fcinfo)
 }
 
 /// The trigger for TRUNCATE of a table depends on a partition, or no more. CREATE TRIGGER could say it in a condition, but locks the table,

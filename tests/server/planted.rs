@@ -392,8 +392,9 @@ fn rights_are_those_of_the_page() {
     let mut superuser = session("postgres");
     let own = "FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'";
     assert_eq!(text(&mut superuser, &format!("SELECT count(*) {own} WHERE p.prosecdef")), "0");
-    let doors =
-        format!("SELECT p.oid::regproc::text {own} WHERE p.prosrc IN ('sno_as_owner', 'sno_in_scope')");
+    let doors = format!(
+        "SELECT p.oid::regproc::text {own} WHERE p.prosrc IN ('sno_as_owner', 'sno_as_owner_concurrently', 'sno_in_scope')"
+    );
     for row in superuser.query(&doors, &[]).unwrap() {
         let name: String = row.get(0);
         assert!(section.contains(&format!("`{name}`")), "{name}");

@@ -102,16 +102,15 @@ unsafe fn owner(cache: SysCacheIdentifier::Type, column: u32, object: Oid) -> Oi
     raw::GetSysCacheOid(cache as i32, column as i16, object.into(), none, none, none)
 }
 
-/// The function that does the work of the one that is called, and the name of that: `forget_changes` in `sno_internal`
-/// for `sno_forget_changes` anywhere, with the same arguments.
-pub unsafe fn counterpart(fcinfo: FunctionCallInfo) -> (Oid, &'static CStr) {
+/// The function that does the work of the one that is called: `forget_changes` in `sno_internal` for
+/// `sno_forget_changes` anywhere, with the same arguments.
+pub unsafe fn counterpart(fcinfo: FunctionCallInfo) -> Oid {
     let called = (*(*fcinfo).flinfo).fn_oid;
     let (mut types, mut count) = (ptr::null_mut(), 0);
     raw::get_func_signature(called, &mut types, &mut count);
-    let name = CStr::from_ptr(raw::get_func_name(called));
-    let worker = CStr::from_ptr(name.as_ptr().add(c"sno_".count_bytes()));
+    let worker = CStr::from_ptr(raw::get_func_name(called).add(c"sno_".count_bytes()));
     let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
-    (function_in(schema, worker, types, count as usize), name)
+    function_in(schema, worker, types, count as usize)
 }
 
 /// Passes a call on to another function of the same arguments and result, as another role.

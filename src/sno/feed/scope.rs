@@ -22,7 +22,7 @@ functions! {
 }
 
 unsafe fn in_scope(fcinfo: FunctionCallInfo) -> Datum {
-    let (function, _) = counterpart(fcinfo);
+    let function = counterpart(fcinfo);
     if !is_registered(function) {
         raise(no_scope);
     }

@@ -80,7 +80,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/changes.sql", &[
         ("a log is cleared as the caller", &[RIGHTS],
-            "CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
+            "CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint\n    AS 'MODULE_PATHNAME', 'sno_as_owner_concurrently' LANGUAGE C",
             "CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint\n    AS 'SELECT sno_internal.forget_changes($1)' LANGUAGE SQL"),
     ]),
     ("sql/uuidv7.sql", &[
