@@ -1,9 +1,19 @@
-//! PostgreSQL's functions without pgrx's wrappers.
+//! PostgreSQL's functions without pgrx's wrappers, for code outside of the guard.
 //!
 //! A wrapper turns an ERROR into a panic, which takes longer than many of these functions, and an error of a user's
 //! function loses its SQLSTATE and its context on the way. A raw call lets the error pass as a `longjmp`, so it has one
 //! rule: **no frame from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a
 //! caller may not panic.
+//!
+//! | | outside of the guard | inside |
+//! |---|---|---|
+//! | where | what `functions!` and `finfo!` declare, hooks, callbacks, and all they call | [`guard`](crate::pg::errors::guard), `raise`, `warn`, and what `export!` declares |
+//! | calls | the functions here | pgrx's, in `pg_sys` |
+//! | an ERROR of PostgreSQL | passes through all frames | is a panic, which the guard raises again |
+//! | an [`Error`](crate::pg::errors::Error) of our own | is raised by entering the guard | is returned |
+//! | what may panic, allocate by Rust, or has something to drop | no | yes |
+//!
+//! Functions that raise no error, the last ones here, and `pg_sys`' functions that raise none, are for both.
 
 #![allow(missing_docs, reason = "PostgreSQL documents its functions")]
 
