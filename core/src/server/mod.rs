@@ -9,9 +9,9 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `horizon_mark`, `lowerings`, `lowered`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `horizon_mark`, `lowerings`, `last_lowering`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
-//! | `marks`, `serial`, `horizon_mark`, `lowerings`, `lowered` | a process that has written the marks file | under the marks file's lock |
+//! | `marks`, `serial`, `horizon_mark`, `lowerings`, `last_lowering` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::horizon::Horizon) | when `ready` |
 //! | the entries of `horizons`, their era | a process that adds its database, or lowers the horizons | under the marks file's lock |

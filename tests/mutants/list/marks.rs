@@ -77,7 +77,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("core/src/server/record.rs", &[
         ("who lowers horizons again forgets the first time", &[CORE],
-            "to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second", "..second"),
+            "to: if first.number == LoweringNumber::ZERO { second.to } else { first.to.min(second.to) },\n", ""),
         ("a server that begins again has the number of its last lowering", &[CORE],
             "self.last[KEPT - 1].number.max(self.begun[1].number)", "self.last[KEPT - 1].number"),
         ("a server that was promoted with a slow clock has the numbers of its old primary", &[CORE, HORIZON],
@@ -85,7 +85,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a server that begins twice in a row forgets the first time", &[CORE],
             "begun: [self.begun[1], self.new_lowering", "begun: [Self::NONE.begun[0], self.new_lowering"),
         ("what is lowered has the timeline of where the server was before", &[CORE],
-            "self.new_lowering(self.begun[1].number >> TIMELINE_SHIFT,", "self.new_lowering(self.begun[0].number >> TIMELINE_SHIFT,"),
+            "self.new_lowering(self.begun[1].number.0 >> TIMELINE_SHIFT,", "self.new_lowering(self.begun[0].number.0 >> TIMELINE_SHIFT,"),
         ("a snapshot that is mounted beside its original is none", &[CORE],
             "true => self.device == other.device &&", "true =>"),
         ("a first record that was torn is no blank file", &[SIM, CORE],

@@ -29,7 +29,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("who may not maintain a table waits for it", &[RIGHTS],
             "    check_owner(table);\n    let mode", "    let mode"),
         ("maintenance runs as the caller", &[RIGHTS],
-            "call_as(owner, function, fcinfo)", "call_as(if owner == Oid::INVALID { owner } else { raw::GetUserId() }, function, fcinfo)"),
+            "call_as(owner, counterpart(fcinfo), fcinfo)", "call_as(if owner == Oid::INVALID { owner } else { raw::GetUserId() }, counterpart(fcinfo), fcinfo)"),
     ]),
     ("src/sno/feed/ledger.rs", &[
         ("the ledger is written as the caller", &[FEED_RIGHTS],
