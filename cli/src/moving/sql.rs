@@ -41,9 +41,13 @@ pub(super) trait Part {
     fn put(&self, into: &mut String);
 }
 
-/// A statement of a template, which can be a file, and parts in the place of each `{}` or `{name}`. `concat!` keeps
-/// `format!` from taking names that are not given, which need not be parts.
+/// A statement of a template, which can be a file, and parts in the place of each `{}` or `{name}`: `name = part`, or
+/// `[name, …]` for those that are called so. `concat!` keeps `format!` from taking names that are not given, which need
+/// not be parts.
 macro_rules! sql {
+    ($template:expr, [$($same:ident),+] $(, $name:ident = $part:expr)* $(,)?) => {
+        $crate::moving::sql::sql!($template $(, $same = $same)+ $(, $name = $part)*)
+    };
     ($template:expr $(, $name:ident = $part:expr)+ $(,)?) => {
         $crate::moving::sql::Sql::of_template(format_args!(concat!($template) $(, $name = $crate::moving::sql::Shown(&$part))+))
     };

@@ -32,14 +32,7 @@ pub(super) fn query(model: &Model) -> Sql {
     own.extend(model.columns.iter().map(|moved| moved.set.clone()));
     let functions = comma(model.objects.iter().filter_map(|object| object.function.clone()).map(Literal));
     let (own, columns) = (literals(own), literals(columns));
-    sql!(
-        include_str!("steps/state.sql"),
-        relations = relations,
-        columns = columns,
-        own = own,
-        functions = functions,
-        until_switch = until_switch
-    )
+    sql!(include_str!("steps/state.sql"), [relations, columns, own, functions, until_switch])
 }
 
 /// A view, since others could make a second function of its name, and a call would be ambiguous.
@@ -138,9 +131,9 @@ impl Model {
             "SELECT string_agg(format('%s: %s', object, property), E'\\n'), count(*) FROM
         (SELECT *, {plain} AS plain FROM {before}) b WHERE {others} AND NOT EXISTS (SELECT FROM {state} a
         WHERE (a.object, a.property) = (b.object, b.property) AND {plain} IS NOT DISTINCT FROM b.plain)",
+            [others],
             plain = PLAIN,
             before = self.own("sno_move_before"),
-            others = others,
             state = self.own("sno_move_state")
         )
     }
@@ -280,8 +273,7 @@ fn differs(moved: &Moved, after: bool, own: &Ident, target: &Ident) -> Sql {
         (false, true) => sql!("v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v", target),
         (false, false) => sql!(
             "v.v IS NOT NULL AND t.{target} IS DISTINCT FROM v.v OR t.{own} IS NULL AND t.{target} IS NOT NULL",
-            target = target,
-            own = own
+            [target, own]
         ),
     }
 }

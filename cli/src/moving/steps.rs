@@ -195,10 +195,8 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             let (map, old, table) = (self.map(key), &key.column.name, self.table_name(key));
             sql!(
                 "CREATE TABLE {map} AS SELECT {old} AS old, {new} AS new FROM {table} WITH NO DATA;",
-                map = map,
-                old = old,
-                new = key.new,
-                table = table
+                [map, old, table],
+                new = key.new
             )
         }));
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
@@ -214,10 +212,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let own = comma(own.map(Name::literal));
         let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
         let all_tables = sql!("{}{}", own, join(maps, ""));
-        all.push(sql!(
-            "DO {};",
-            Body(sql!(include_str!("steps/private.sql"), own = own, tables = all_tables))
-        ));
+        all.push(sql!("DO {};", Body(sql!(include_str!("steps/private.sql"), [own], tables = all_tables))));
         self.step("columns", vec![self.transaction(all).unless(to_own(&plan_name))])
     }
 
@@ -270,7 +265,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
     fn fill_key(&self, key: &Moved) -> Vec<Piece> {
         let (table, id, new) = (self.table_name(key), &key.column.name, &key.new);
         let cast = &key.column.cast;
-        let range = sql!("t.{id} >= $1::{cast} AND t.{id} <= $2::{cast}", id = id, cast = cast);
+        let range = sql!("t.{id} >= $1::{cast} AND t.{id} <= $2::{cast}", [id, cast]);
         let path = self.as_triggers_search(key.table);
         let mut pieces = Vec::new();
         let mut is_timed = None;
@@ -278,24 +273,13 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             let value = self.value(key, Of::Table, For::New);
             sql!(
                 "UPDATE {table} t SET {new} = {value} WHERE {range} AND t.{new} IS DISTINCT FROM {value}{path}",
-                table = table,
-                new = new,
-                value = value,
-                range = range,
-                path = path
+                [table, new, value, range, path]
             )
         } else if self.counts() {
             sql!(
                 "UPDATE {table} t SET {new} = n.number FROM (SELECT x.key, nextval({sequence}) FROM
         (SELECT t.{id} FROM {table} t WHERE {range} AND t.{new} IS NULL ORDER BY t.{id}) x(key)) n(key, number)
-    WHERE n.key = t.{id}{path}",
-                table = table,
-                new = new,
-                sequence = self.sequence(key, "_first_seq").literal(),
-                id = id,
-                range = range,
-                path = path,
-            )
+    WHERE n.key = t.{id}{path}", [table, new, id, range, path], sequence = self.sequence(key, "_first_seq").literal())
         } else {
             let mut value = self.new_default(key);
             if let (Some(birth), Target::Sno) = (&key.birth, self.target) {
@@ -313,25 +297,14 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             }
             sql!(
                 "UPDATE {table} t SET {new} = {value} WHERE {range} AND t.{new} IS NULL{path}",
-                table = table,
-                new = new,
-                value = value,
-                range = range,
-                path = path
+                [table, new, value, range, path]
             )
         };
         let done = "CASE WHEN since IS NULL THEN rows ELSE done END";
         let report = self.report(done, "rows", "which", "since", "'rows'");
         let (key_name, statement) = (Literal(sql!("{}", id).to_string()), Literal(statement.to_string()));
         let body = sql!(
-            include_str!("steps/fill_keys.sql"),
-            table = table.literal(),
-            key = key_name,
-            type = cast.literal(),
-            statement = statement,
-            progress = self.own("sno_move_progress"),
-            report = report
-        );
+            include_str!("steps/fill_keys.sql"), [statement, report], table = table.literal(), key = key_name, type = cast.literal(), progress = self.own("sno_move_progress"));
         pieces.push(Piece::plain(sql!("DO {};", Body(body))));
         pieces.extend(is_timed.map(|value| Piece::plain(of_one_time(table, id, new, &value, &path))));
         pieces
@@ -352,7 +325,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
                 true => sql!("{}", value),
                 false => sql!(
                     "coalesce({value}, CASE WHEN t.{name} IS NOT NULL THEN t.{new} END)",
-                    value = value,
+                    [value],
                     name = moved.column.name,
                     new = moved.new
                 ),
@@ -365,8 +338,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let new = comma(others.iter().map(|moved| Of::Table.column(&moved.new)));
         let rest = sql!(
             " t SET {set}\n    WHERE ctid >= $1 AND ctid < $2 AND ({new}) IS DISTINCT FROM ({values}){path}",
-            set = set,
-            new = new,
+            [set, new],
             values = comma(values),
             path = self.as_triggers_search(n)
         );
@@ -375,10 +347,9 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
         let report = self.report("page", "stop", "leaf::text", last, "'pages'");
         let body = sql!(
             include_str!("steps/fill_pages.sql"),
-            table = table,
+            [table, report],
             update = rest,
-            progress = self.own("sno_move_progress"),
-            report = report
+            progress = self.own("sno_move_progress")
         );
         Some(Piece::plain(sql!("DO {};", Body(body))))
     }
@@ -394,12 +365,8 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
     ) -> Sql {
         sql!(
             include_str!("steps/report.sql"),
-            done = done,
-            of = of,
-            progress = self.own("sno_move_progress"),
-            part = part,
-            last = last,
-            unit = unit
+            [done, of, part, last, unit],
+            progress = self.own("sno_move_progress")
         )
     }
 
@@ -471,13 +438,7 @@ CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit 
             sql!(
                 "BEGIN;\nSET LOCAL lock_timeout = '500ms';
 UPDATE {table} t SET {old} = {value} WHERE t.{new} IS NOT NULL AND t.{old} IS NULL AND {value} IS NOT NULL{path};
-COMMIT;",
-                table = self.table_name(moved),
-                old = moved.old,
-                value = value,
-                new = moved.column.name,
-                path = self.as_triggers_search(moved.table)
-            )
+COMMIT;", [value], table = self.table_name(moved), old = moved.old, new = moved.column.name, path = self.as_triggers_search(moved.table))
         };
         let of = self.columns.iter().filter(is_one);
         of.map(|moved| Piece::plain(update(moved)).unless(unless.clone())).collect()
@@ -559,10 +520,8 @@ fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql, path: &Option
     let hint = "Spread the times: --time with created_at + (id % 1000) * interval '4 ms'.";
     let body = sql!(
         include_str!("steps/of_one_time.sql"),
-        table = table,
+        [table, new, value],
         key = id,
-        new = new,
-        value = value,
         search_path = path,
         hint = Literal(hint.to_owned())
     );
@@ -579,9 +538,9 @@ fn stored(name: &Name, plan: &[Step]) -> Vec<Sql> {
         for (place, piece) in step.pieces.iter().enumerate() {
             all.push(sql!(
                 "INSERT INTO {plan} VALUES ({step}, {place}, nullif({unless}, ''), ARRAY[{sql}]);",
+                [place],
                 plan = name,
                 step = Literal(step.name.to_owned()),
-                place = place,
                 unless = Literal(piece.unless.clone().unwrap_or_default()),
                 sql = comma(piece.sql.iter().cloned().map(Literal))
             ));

@@ -87,12 +87,10 @@ impl Model {
         let (concurrently, only) = if index.kind == "I" { ("", "ONLY ") } else { ("CONCURRENTLY ", "") };
         sql!(
             "CREATE {unique}INDEX {concurrently}{index} ON {only}{table} {definition};",
+            [concurrently, only, definition],
             unique = if index.is_unique { "UNIQUE " } else { "" },
-            concurrently = concurrently,
             index = name.name,
-            only = only,
-            table = self.part_name(index),
-            definition = definition
+            table = self.part_name(index)
         )
     }
 
@@ -385,9 +383,7 @@ impl Model {
                 let by = if way == Way::Undo { self.old_index(index) } else { self.new_index(index) };
                 sql!(
                     "ALTER TABLE {table} ADD CONSTRAINT {constraint} {kind} USING INDEX {index}{deferrable};",
-                    table = table,
-                    constraint = constraint,
-                    kind = kind,
+                    [table, constraint, kind],
                     index = by.name,
                     deferrable = index.deferrable
                 )
@@ -501,5 +497,5 @@ fn old_not_null(moved: &Moved, not_null: &Ident) -> Ident {
 /// function is changed in some way.
 fn renewed(model: &Model) -> Vec<Sql> {
     let tables = comma(model.tables.iter().flat_map(|table| &table.parts).map(|part| part.name.literal()));
-    vec![sql!("DO {};", Body(sql!(include_str!("steps/renewed.sql"), tables = tables)))]
+    vec![sql!("DO {};", Body(sql!(include_str!("steps/renewed.sql"), [tables])))]
 }

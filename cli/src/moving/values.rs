@@ -104,8 +104,7 @@ impl Model {
                 return expression(&sql!(
                     "CASE WHEN {own} IS NOT NULL THEN
         ARRAY(SELECT {one} FROM unnest({own}) WITH ORDINALITY u(e, n) ORDER BY u.n) END",
-                    own = own,
-                    one = one,
+                    [own, one]
                 ));
             }
             return renamed(computed, &HashMap::from([("id".to_owned(), own.to_string())]));
@@ -132,19 +131,12 @@ impl Model {
         if moved.column.is_array {
             return sql!(
                 "CASE WHEN {own} IS NOT NULL THEN ARRAY(SELECT k.{target} FROM unnest({own}) WITH ORDINALITY u(e, n)
-        LEFT JOIN {table} k ON k.{key} = u.e ORDER BY u.n) END",
-                own = own,
-                target = target,
-                table = table,
-                key = name,
-            );
+        LEFT JOIN {table} k ON k.{key} = u.e ORDER BY u.n) END", [own, target, table], key = name);
         }
         let one = sql!(
             "(SELECT k.{target} FROM {table} k WHERE k.{key} = {own})",
-            target = target,
-            table = table,
-            key = name,
-            own = own
+            [target, table, own],
+            key = name
         );
         if key.table == moved.table && of == Of::New {
             // The row itself is not in the table yet.
@@ -193,11 +185,7 @@ impl Model {
                 sql!(
                     "IF TG_OP = 'INSERT' OR NEW.{name} IS DISTINCT FROM OLD.{name} OR NEW.{filled} IS NULL THEN
         {assigned}
-    END IF;",
-                    name = name,
-                    filled = filled,
-                    assigned = assigned
-                )
+    END IF;", [name, filled, assigned])
             } else {
                 assigned
             });
@@ -225,13 +213,11 @@ impl Model {
     SET search_path = pg_catalog, pg_temp{strings} AS {body};
 DO {private};
 CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {function}();",
-            function = function,
-            definer = definer,
-            strings = strings,
+            [function, definer, strings],
             body = Body(body),
             private = Body(private),
             trigger = trigger.name(),
-            table = self.tables[table].relation.name,
+            table = self.tables[table].relation.name
         ))
     }
 
