@@ -2,12 +2,19 @@
 -- on these views and functions, or, for GROUP BY and ON CONFLICT, on a unique constraint. What the steps know by
 -- another query is left out: indexes, keys and foreign keys, the columns' own defaults and sequences, what a
 -- partition has from its table, and triggers and rules of views.
+--
+--   part       the columns
+--   edge       what depends on what, with a view in the place of its rule
+--   need       the objects to drop and make again, from one edge to the next; their order is that of their levels
+--   link       the same as edge, but of all kinds, and from a type to what it is made of
+--   used       of each object of need: itself and its parts, what these name, and what is in the types of that
+--   of_others  why it is not made again: another role could change what it uses
 WITH RECURSIVE part AS (SELECT rel, attnum FROM unnest($1::oid[], $2::int2[]) u(rel, attnum)),
-edge AS (  -- a view in the place of its rule
+edge AS (
     SELECT CASE WHEN ev_class IS NULL OR rulename <> '_RETURN' THEN d.classid ELSE 'pg_class'::regclass END AS classid,
            CASE WHEN ev_class IS NULL OR rulename <> '_RETURN' THEN d.objid ELSE ev_class END AS objid, d.objsubid,
                d.refclassid, d.refobjid, d.refobjsubid, d.deptype
-    FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid 
+    FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
     WHERE deptype IN ('n', 'a', 'i', 'P', 'S') AND NOT (refclassid = 'pg_class'::regclass AND refobjid = ev_class
         AND rulename = '_RETURN' AND ev_class IS NOT NULL)),
 need AS (
@@ -27,7 +34,7 @@ link AS (
     UNION ALL SELECT 'pg_type'::regclass, oid, 'pg_class'::regclass, typrelid FROM pg_type WHERE typrelid <> 0
     UNION ALL SELECT 'pg_type'::regclass, contypid, 'pg_constraint'::regclass, oid FROM pg_constraint
         WHERE contypid <> 0),
-used AS (  -- an object, or a view's rules, defaults, triggers, statistics, indexes; what these name; what is in types
+used AS (  -- the parts of a view are its rules, defaults, triggers, statistics, indexes
     SELECT classid AS class, objid AS object, classid, objid, true AS is_part FROM need
         WHERE classid <> 'pg_class'::regclass
     UNION
