@@ -90,15 +90,19 @@ pub(crate) fn inventory(client: &mut Client) -> BTreeSet<String> {
         UNION ALL
         SELECT format('feed %s of %s up to %s', feed, source, position) FROM sno_feeds()";
     let mut all: BTreeSet<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-    let tables = "SELECT c.oid::regclass::text FROM pg_class c
-                  WHERE relkind IN ('r', 'm', 'v', 'p') AND relnamespace = 'public'::regnamespace AND NOT EXISTS (
-                      SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')";
-    for row in client.query(tables, &[]).unwrap() {
-        let table: String = row.get(0);
+    for table in own_tables(client) {
         let rows: i64 = client.one(&format!("SELECT count(*) FROM {table}"));
         all.insert(format!("{table}: {rows} rows"));
     }
     all
+}
+
+/// Its tables and views that are nobody's members.
+pub(crate) fn own_tables(client: &mut Client) -> Vec<String> {
+    let tables = "SELECT c.oid::regclass::text FROM pg_class c
+                  WHERE relkind IN ('r', 'm', 'v', 'p') AND relnamespace = 'public'::regnamespace AND NOT EXISTS (
+                      SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')";
+    client.query(tables, &[]).unwrap().iter().map(|row| row.get(0)).collect()
 }
 
 /// Restores dumps of a database, in each format, in as many ways as there are; all of it must come back. Returns a

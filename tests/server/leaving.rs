@@ -10,7 +10,7 @@ use sno_tests::{Server, Sql as _, code, error, give_to_server, plan, program, sq
 use tempfile::TempDir;
 
 use crate::docs::{blocks, page, psql};
-use crate::dumps::objects;
+use crate::dumps::{objects, own_tables};
 use crate::upgrades::{FILL, difference, folder};
 
 /// A copy of the server's files without those of the extension, in a folder that goes with it.
@@ -189,11 +189,7 @@ fn inventory(client: &mut Client) -> BTreeSet<String> {
         UNION ALL
         SELECT pg_describe_object(classid, objid, 0) FROM own WHERE classid = 'pg_proc'::regclass";
     let mut all: BTreeSet<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-    let tables = "SELECT c.oid::regclass::text FROM pg_class c
-                  WHERE relkind IN ('r', 'm', 'v', 'p') AND relnamespace = 'public'::regnamespace AND NOT EXISTS (
-                      SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')";
-    for row in client.query(tables, &[]).unwrap() {
-        let table: String = row.get(0);
+    for table in own_tables(client) {
         let rows = format!(
             "SELECT concat(count(*), ' ', md5(string_agg(r::text, ',' ORDER BY r::text))) FROM {table} r"
         );
