@@ -14,7 +14,8 @@
 //! | `sno_ineqjoinsel` there | for each comparison of two tables' IDs | the same |
 //! | hook in [`orders`] | for each table, when it has the paths | more paths, ordered by `sno_time(id)` |
 //!
-//! What [`rewrite`] tells [`selectivity`] is an [`operators::Mark`] in the condition. `pg::versions` knows the hooks.
+//! [`table`] says which expressions are the time of a table's ID. What [`rewrite`] tells [`selectivity`] is an [`operators::Mark`] in the
+//! condition. `pg::versions` knows the hooks.
 //!
 //! # Beside other libraries
 //!
@@ -53,6 +54,8 @@ mod condition;
 mod operators;
 mod selectivity;
 mod support;
+
+mod table;
 
 mod rewrite;
 

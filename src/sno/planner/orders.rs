@@ -20,7 +20,8 @@ use crate::{
     },
     sno::planner::{
         operators::time_family,
-        rewrite::{ENABLED, Key, Table},
+        rewrite::ENABLED,
+        table::{Key, Table},
     },
 };
 

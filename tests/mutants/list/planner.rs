@@ -28,10 +28,14 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "if raw::exprType(time) != pg_sys::TIMESTAMPOID {\n        return None;",
             "if raw::exprType(time) != pg_sys::TIMESTAMPOID {\n        return Some(time);"),
     ]),
-    ("src/sno/planner/rewrite.rs", &[
+    ("src/sno/planner/table.rs", &[
         ("a view's time is less than a bound and equal to it", &[CREATED_AT],
             "let exclusive = !operator.is_inclusive();",
             "let exclusive = false;"),
+        ("the columns of a partition have the numbers that they have in its parent", &[TIMES],
+            "let attno = *(*child).parent_colnos.add(attno as usize - 1);", ""),
+    ]),
+    ("src/sno/planner/rewrite.rs", &[
         ("the next page begins after the time of the last row", &[CREATED_AT],
             "let operator = if operator.is_less() { Operator::LessEqual } else { Operator::GreaterEqual };",
             ""),
@@ -61,8 +65,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "raw::makeTargetEntry(copy(column).cast(), place, ptr::null_mut(), false)"),
         ("an order by the ID has the equality of times", &[NEIGHBOURS],
             "                sort.eqop = key.operators.oid(Operator::Equal);\n", ""),
-        ("the columns of a partition have the numbers that they have in its parent", &[TIMES],
-            "let attno = *(*child).parent_colnos.add(attno as usize - 1);", ""),
         ("the predicate of another library's index is changed", &[NEIGHBOURS],
             "*indpred = copy(indpred.cast()).cast();", ""),
         ("conditions on foreign tables are rewritten", &[FOREIGN],
