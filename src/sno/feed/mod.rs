@@ -10,7 +10,7 @@
 //! | open the feed: read its position from the [ledger], find the [kind of horizon](horizon_kind) that counts | what the calling statement sees; catalogs as this session knows them | | |
 //! | compute the [horizon], after the position was read | all transactions that have IDs below the horizon have ended: their rows are visible to a new snapshot, or gone | | the mark of the horizons, if it is lower |
 //! | look up the [source]'s name and columns, plan its query | catalogs as of the horizon, or later | | |
-//! | read a batch of [rows](rows) between the position and the horizon into the result | what the calling statement sees, as for the position: a statement that sees a position also sees all that the consumer wrote which moved it there | the source, as each SELECT | |
+//! | read a batch of [rows](rows) in the [range] between the position and the horizon into the result | what the calling statement sees, as for the position: a statement that sees a position also sees all that the consumer wrote which moved it there | the source, as each SELECT | |
 //! | if a transaction has ended since the statement began: read the same rows once more, and cut the result before the first row that it lacks | all that is committed up to now, so all rows below the horizon | | |
 //! | [move](read) the feed to the last row, or to the horizon if the batch is not full. If another transaction has moved it since it was opened, return nothing | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for no lock | the position; in a call without rows only if the stored one is ten seconds old |
 //!
@@ -81,6 +81,7 @@ mod source;
 
 mod errors;
 mod horizon;
+mod range;
 mod rows;
 
 mod reads;

@@ -258,13 +258,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a feed begins with the last ID of the last batch", &[FEEDS],
             "position.successor().unwrap_or(position)", "position"),
     ]),
-    ("src/sno/feed/rows.rs", &[
-        ("a key that is null by now is read", &[REFUSALS],
-            "if *(*slot).tts_isnull.add(place) {", "if false {"),
+    ("src/sno/feed/range.rs", &[
         ("rows that row security hides count as read", &[FEEDS],
             "[c\"enable_sort\", c\"jit\", c\"row_security\"]", "[c\"enable_sort\", c\"jit\"]"),
-        ("a batch of a feed ends before the last row of its last ID", &[FEEDS],
-            "if this.count >= this.enough && id != this.last {", "if this.count >= this.enough {"),
         ("a batch of a feed has the last IDs", &[FEEDS],
             "ORDER BY %s USING OPERATOR(pg_catalog.<)\"", "ORDER BY %s USING OPERATOR(pg_catalog.>)\""),
         ("a feed reads beyond the horizon", &[TORTURE, FEEDS],
@@ -272,6 +268,12 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SELECT * FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND (%s OPERATOR(pg_catalog.<) $2 OR true) \\"),
         ("transactions that have ended since go unnoticed if the oldest and the latest are the same", &[FEEDS],
             "(a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))", "(a.xmin, a.xmax) != (b.xmin, b.xmax)"),
+    ]),
+    ("src/sno/feed/rows.rs", &[
+        ("a key that is null by now is read", &[REFUSALS],
+            "if *(*slot).tts_isnull.add(place) {", "if false {"),
+        ("a batch of a feed ends before the last row of its last ID", &[FEEDS],
+            "if this.count >= this.enough && id != this.last {", "if this.count >= this.enough {"),
         ("what is not seen is what was seen", &[FEEDS],
             "this.is_found = this.seen != Some(found);", "this.is_found = this.seen == Some(found);"),
         ("a result that was gone through is not read from its start", &[FEEDS],
