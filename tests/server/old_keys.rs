@@ -123,6 +123,7 @@ fn a_new_feed_says_what_it_misses() {
          CREATE VIEW of_big AS SELECT id FROM (SELECT * FROM big) b WHERE is_big;
          CREATE VIEW joined AS SELECT e.id FROM events e JOIN customers c ON c.id = e.n;
          CREATE VIEW left_joined AS SELECT e.id, active FROM events e LEFT JOIN customers c ON c.id = e.n;
+         CREATE VIEW right_joined AS SELECT e.id FROM customers c LEFT JOIN events e ON c.id = e.n AND e.due < '2026-01-01Z' WHERE e.id IS NOT NULL;
          CREATE VIEW with_others AS SELECT * FROM events e WHERE EXISTS (SELECT FROM customers c WHERE c.id = 1 AND e.id IS NOT NULL);
          CREATE VIEW crossed AS SELECT e.id, c.id AS customer FROM events e CROSS JOIN customers c;
          CREATE VIEW lateral_joined AS SELECT e.id FROM events e, LATERAL (SELECT FROM customers c WHERE c.id = e.n) c;
@@ -178,6 +179,7 @@ HINT:  To have them returned, too, say as its owner: {statement}"
         ("'of_big', 'of_big'", by("of_big", "n", "events")),
         ("'joined', 'joined'", by("joined", "id", "customers")),
         ("'left_joined', 'left_joined'", String::new()),
+        ("'right_joined', 'right_joined'", by("right_joined", "id", "customers")),
         ("'with_others', 'with_others'", missed("with_others")),
         ("'crossed', 'crossed'", missed("crossed")),
         ("'lateral', 'lateral_joined'", missed("lateral_joined")),

@@ -43,6 +43,9 @@ fn refusals() {
          CREATE VIEW by_sum AS SELECT id FROM (SELECT id, first + r AS sum FROM numbered) s WHERE sum < 9;
          CREATE VIEW computed_by_window AS SELECT coalesce(id, id) AS id FROM numbered WHERE r = 1;
          CREATE VIEW joined_by_window AS SELECT s.id FROM numbered s JOIN two ON s.r = 1;
+         CREATE VIEW nested_by_window AS SELECT s.id FROM two JOIN (numbered s JOIN items i ON s.r = 1) ON true;
+         CREATE VIEW optional_by_window AS SELECT s.id FROM two LEFT JOIN numbered s ON s.r = 1 WHERE s.id IS NOT NULL;
+         CREATE VIEW right_by_window AS SELECT s.id FROM numbered s RIGHT JOIN two ON s.r = 1 WHERE s.id IS NOT NULL;
          CREATE VIEW in_with_by_window AS WITH s AS (SELECT id, first_value(id) OVER (PARTITION BY n ORDER BY id DESC) AS f FROM items) SELECT id FROM s WHERE f = id;
          CREATE VIEW united_by_window AS SELECT id FROM (SELECT id, r FROM numbered UNION ALL SELECT a, 1 FROM two) s WHERE r = 1;
          CREATE VIEW first_by_window AS SELECT * FROM numbered WHERE first = 1 AND count < 9 AND before IS DISTINCT FROM n;
@@ -61,6 +64,7 @@ fn refusals() {
          CREATE VIEW below AS SELECT changed, item FROM (SELECT changed, item, (record).price FROM prices_changes) s WHERE price < 5;
          CREATE VIEW over_few AS SELECT * FROM few f (c, i, s) WHERE s IS NOT NULL;
          CREATE VIEW matched AS SELECT c.* FROM prices_changes c JOIN prices USING (item);
+         CREATE VIEW matched_below AS SELECT c.* FROM (prices_changes c JOIN prices USING (item)) LEFT JOIN two ON true;
          CREATE VIEW paired AS SELECT * FROM prices_changes WHERE item IN (SELECT n FROM items);
          CREATE VIEW unnested AS SELECT changed, unnest(ARRAY[(record).price]) FROM prices_changes;
          CREATE VIEW grouped AS SELECT changed FROM prices_changes GROUP BY changed HAVING count(record) > 0;
@@ -171,12 +175,16 @@ fn refusals() {
         42809 create('by_last') -> rows of "public.by_last" cannot be those of a feed
         42809 create('computed_by_window') -> rows of "public.computed_by_window" cannot be those of a feed
         42809 create('joined_by_window') -> rows of "public.joined_by_window" cannot be those of a feed
+        42809 create('nested_by_window') -> rows of "public.nested_by_window" cannot be those of a feed
+        42809 create('optional_by_window') -> rows of "public.optional_by_window" cannot be those of a feed
+        42809 create('right_by_window') -> rows of "public.right_by_window" cannot be those of a feed
         42809 create('in_with_by_window') -> rows of "public.in_with_by_window" cannot be those of a feed
         42809 create('united_by_window') -> rows of "public.united_by_window" cannot be those of a feed
         42809 create('cheap', key => 'changed') -> rows of "public.cheap" cannot be those of a feed
         42809 create('below', key => 'changed') -> rows of "public.below" cannot be those of a feed
         42809 create('over_few') -> rows of "public.over_few" cannot be those of a feed
         42809 create('matched', key => 'changed') -> rows of "public.matched" cannot be those of a feed
+        42809 create('matched_below', key => 'changed') -> rows of "public.matched_below" cannot be those of a feed
         42809 create('paired', key => 'changed') -> rows of "public.paired" cannot be those of a feed
         42809 create('unnested', key => 'changed') -> rows of "public.unnested" cannot be those of a feed
         42809 create('grouped', key => 'changed') -> rows of "public.grouped" cannot be those of a feed

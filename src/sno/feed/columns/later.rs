@@ -19,13 +19,15 @@ pub(super) unsafe fn passing(body: &Body, key: *mut Node) -> Option<Passing> {
     if is_view_of_changes(view) {
         return None;
     }
+    let key = place_of(query, key);
+    // No table has the number 0.
+    let table = key.map_or(0, |key| key.0);
     let any = |is_such: &dyn Fn(*mut Node) -> bool| {
-        any_condition(query.jointree.cast(), is_such) || any_set(query, is_such)
+        any_condition(query.jointree.cast(), table, is_such) || any_set(query, is_such)
     };
     if !query.havingQual.is_null() || any(&|node| changes(node)) {
         return Some(Passing { view, by: None });
     }
-    let key = place_of(query, key);
     let by = Cell::new(None);
     any(&|node| {
         let others = places_in(query, node).flatten().filter(|&place| Some(place) != key);
@@ -60,7 +62,7 @@ unsafe fn gets_rows(table: &RangeTblEntry) -> bool {
         RTEKind::RTE_SUBQUERY => {
             let query = &*table.subquery;
             nodes(query.rtable).iter().any(|&table| gets_rows(&*table.cast()))
-                || any_condition(query.jointree.cast(), &|condition| changes(condition))
+                || any_condition(query.jointree.cast(), 0, &|condition| changes(condition))
         }
         _ => false,
     }

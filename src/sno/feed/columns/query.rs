@@ -50,19 +50,30 @@ pub(super) unsafe fn places_in(query: &Query, node: *mut Node) -> impl Iterator<
     columns.iter().map(|&column| place_of(query, column))
 }
 
-/// Whether one of the conditions that leave out rows of a query is such. Its jointree has them.
-pub(super) unsafe fn any_condition(node: *mut Node, is_such: &dyn Fn(*mut Node) -> bool) -> bool {
+/// Whether one of the conditions that leave out rows of a query is such: of outer joins, those that leave out rows of this table, with nulls
+/// in their place. The query's jointree has them.
+pub(super) unsafe fn any_condition(
+    node: *mut Node,
+    table: usize,
+    is_such: &dyn Fn(*mut Node) -> bool,
+) -> bool {
     match (*node).type_ {
         NodeTag::T_FromExpr => {
             let FromExpr { fromlist, quals, .. } = *node.cast();
             !quals.is_null() && is_such(quals)
-                || nodes(fromlist).iter().any(|&part| any_condition(part, is_such))
+                || nodes(fromlist).iter().any(|&part| any_condition(part, table, is_such))
         }
         NodeTag::T_JoinExpr => {
             let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
-            jointype == JoinType::JOIN_INNER && !quals.is_null() && is_such(quals)
-                || any_condition(larg, is_such)
-                || any_condition(rarg, is_such)
+            let leaves_out = match jointype {
+                JoinType::JOIN_INNER => true,
+                JoinType::JOIN_LEFT => joined(rarg, table).is_some(),
+                JoinType::JOIN_RIGHT => joined(larg, table).is_some(),
+                _ => false,
+            };
+            leaves_out && !quals.is_null() && is_such(quals)
+                || any_condition(larg, table, is_such)
+                || any_condition(rarg, table, is_such)
         }
         _ => false,
     }

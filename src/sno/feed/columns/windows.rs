@@ -25,7 +25,7 @@ pub(super) unsafe fn leaves_out(body: &Body, key: Place, origin: Origin) -> bool
         let window = if is_other { (body.origin)(place).shows.window() } else { None };
         window.is_some_and(|window| Some(window) != earlier)
     };
-    any_condition(body.query.jointree.cast(), &|condition| {
+    any_condition(body.query.jointree.cast(), key.0, &|condition| {
         places_in(body.query, condition).flatten().any(changes)
     })
 }
