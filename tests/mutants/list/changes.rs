@@ -96,6 +96,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a partition is older than its triggers for no log", &[CHANGES],
             "AND a.attnum = -1 AND a.xmin::text <> g.xmin::text",
             "AND false"),
+        ("a feed that moves hides that a partition was attached", &[CHANGES],
+            "WHERE p.is_there AND p.is_known AND p.relation NOT IN", "WHERE p.is_there AND p.relation NOT IN"),
         ("rows of partitions that come or go are not logged", &[CHANGES],
             "        IF NOT is_first AND",
             "        IF false AND"),

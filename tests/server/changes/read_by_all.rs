@@ -1,9 +1,9 @@
 //! What all feeds have read: changes in the log, rows of a table, partitions.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, next_tick, stored, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, next_tick, stored, text, wait_until};
 
-use super::{ITEMS, server};
+use super::{ITEMS, ddl::told, server};
 
 /// What all feeds have read, and nothing else, is deleted from the log.
 #[test]
@@ -274,6 +274,55 @@ fn the_log_is_cleared_by_those_who_read_it() {
     let last = text(&mut alice, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
     alice.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
     assert_eq!(left("search"), ("search".to_owned(), 3));
+}
+
+/// A feed that is set back further than the log is kept, an hour, is told that its log may lack changes; one of a table is not.
+#[test]
+fn a_feed_that_is_set_back_further_than_its_log() {
+    let server = server();
+    server.run(
+        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new()); SELECT sno_create_feed('log', 'log', now() - interval '1 s')",
+    );
+    let told = |feed: &str, since: &str| {
+        told(&server, &format!("SELECT sno_seek_feed('{feed}', {since})")).lines().next().map(str::to_owned)
+    };
+    let lacks = Some("WARNING:  log of changes may lack what all feeds had read".to_owned());
+    told("search", "now() - interval '1 s'");
+    for (since, expected) in [
+        ("now() - interval '59 minutes'", &None),
+        ("now() - interval '61 minutes'", &lacks),
+        // Forward, and back again.
+        ("now() - interval '30 minutes'", &None),
+        ("now() - interval '2 hours'", &lacks),
+        ("'-infinity'", &lacks),
+    ] {
+        assert_eq!(told("search", since), *expected, "{since}");
+    }
+    assert_eq!(told("log", "now() - interval '2 hours'"), None);
+}
+
+/// A feed that moves clears the log, but does not have it know a partition that was attached with rows: reads report that.
+#[test]
+fn a_partition_that_is_attached_before_a_feed_moves() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF items FOR VALUES FROM (0) TO (10); CREATE TABLE copy (LIKE items);
+         SELECT sno_track_changes('items'); SELECT sno_create_feed('search', 'items_changes', margin => '0');
+         INSERT INTO items VALUES (1, 1); CREATE TABLE late (LIKE items); INSERT INTO late VALUES (11, 1)",
+    );
+    next_tick();
+    let last = text(&mut client, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
+    client.run(
+        "ALTER TABLE items ATTACH PARTITION late FOR VALUES FROM (10) TO (20);
+         UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'",
+    );
+    client.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
+    let reported = error(&mut client, "SELECT FROM items_changes");
+    assert_eq!(reported.detail(), Some("Table \"public.late\" was attached: its rows are not in the log."));
+    client.run("SELECT sno_track_changes('items'), sno_seek_feed('search', '-infinity')");
+    ITEMS.check(&mut client, "a partition that was attached before a feed moved");
 }
 
 /// Horizons that are lowered while a call waits for a partition, and a row that comes there below what was read before, by the table or not.

@@ -113,6 +113,22 @@ fn what_takes_the_name_during_a_peek() {
     assert_eq!(code(&mut client, "SELECT sno_advance_feed('feed', (SELECT id FROM replaced))"), "22023");
 }
 
+/// A column that takes the name of the key just before a call reads by that name: by its order, or its nulls, rows would be missed.
+#[test]
+fn what_takes_the_name_of_the_key() {
+    let server = server();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.run(&format!(
+        "ALTER TABLE items ADD other sno; {INSERT} (1); INSERT INTO items (n, other) VALUES (2, sno_new(1))"
+    ));
+    next_tick();
+    let exchange = "BEGIN; ALTER TABLE items RENAME id TO x; ALTER TABLE items RENAME other TO id; ALTER TABLE items RENAME x TO other; COMMIT";
+    let found = at_point(&server, "source named", || text(&mut client, READ), || other.run(exchange));
+    assert_eq!(found, "");
+    other.run(exchange);
+    assert_eq!(read(&mut client), "1 2");
+}
+
 /// A call, or a look of a wait, that would store that there are no rows, while another table without rows takes the name.
 #[test]
 fn an_empty_table_that_takes_the_name() {

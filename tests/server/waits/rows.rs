@@ -34,6 +34,17 @@ fn it_returns_when_a_row_can_be_read() {
     assert!(ready, "{took:?}");
     assert_soon(took, SOON);
     assert_eq!(client.take::<i64>(READ), 1);
+    // The first of two transactions that hold rows back: the wait has looked for nothing behind it.
+    let mut later = server.connect();
+    holder.run(&format!("BEGIN; {INSERT}"));
+    thread::sleep(Duration::from_millis(300));
+    later.run("BEGIN; SELECT sno_new(1)");
+    thread::sleep(Duration::from_millis(300));
+    let (ready, took) = during(&server, WAIT, |_| holder.run("COMMIT"));
+    assert!(ready, "{took:?}");
+    assert_soon(took, SOON);
+    assert_eq!(client.take::<i64>(READ), 1);
+    later.run("ROLLBACK");
     // IDs of others, and of transactions that are rolled back, are no rows.
     client.run("CREATE TABLE others (id sno DEFAULT sno_new(1))");
     let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '1.5 s')", |other| {
