@@ -40,6 +40,10 @@ fn refusals() {
          CREATE VIEW by_next AS SELECT id FROM numbered WHERE next IS NULL; CREATE VIEW by_rank AS SELECT id FROM numbered WHERE rank < 9;
          CREATE VIEW by_last AS SELECT id FROM (SELECT id, last_value(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS last FROM items) s
              WHERE id = last;
+         CREATE VIEW by_lag AS SELECT id FROM (SELECT id, lag(n, -1) OVER (ORDER BY id) AS next, lag(n, 1) OVER (ORDER BY id) AS before FROM items) s
+             WHERE next IS NULL;
+         CREATE VIEW by_lag_of_row AS SELECT id FROM (SELECT id, lag(n, n, 0) OVER (ORDER BY id) AS other FROM items) s WHERE other > 5;
+         CREATE VIEW by_earlier AS SELECT id FROM (SELECT id, lag(n, 2, 0) OVER (ORDER BY id) AS before FROM items) s WHERE before > 5;
          CREATE VIEW by_sum AS SELECT id FROM (SELECT id, first + r AS sum FROM numbered) s WHERE sum < 9;
          CREATE VIEW computed_by_window AS SELECT coalesce(id, id) AS id FROM numbered WHERE r = 1;
          CREATE VIEW joined_by_window AS SELECT s.id FROM numbered s JOIN two ON s.r = 1;
@@ -51,7 +55,7 @@ fn refusals() {
          CREATE VIEW first_by_window AS SELECT * FROM numbered WHERE first = 1 AND count < 9 AND before IS DISTINCT FROM n;
          CREATE VIEW looked_up AS SELECT i.*, s.r FROM items i JOIN numbered s ON s.n = i.n AND s.r = 1;
          CREATE VIEW kept AS SELECT s.id, s.total FROM numbered s LEFT JOIN two ON s.r = 1 AND two.a = s.id;
-         SELECT sno_create_feed(source::text, source) FROM unnest('{numbered,first_by_window,looked_up,kept}'::regclass[]) source;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{numbered,first_by_window,by_earlier,looked_up,kept}'::regclass[]) source;
          CREATE TABLE prices (item integer PRIMARY KEY, price integer); SELECT sno_track_changes('prices');
          CREATE VIEW cheap AS SELECT * FROM prices_changes WHERE (record).price < 5;
          CREATE VIEW few AS SELECT changed, item, CASE WHEN (record).price < 5 THEN record END AS shown FROM prices_changes
@@ -171,6 +175,8 @@ fn refusals() {
         42809 create('by_all') -> rows of "public.by_all" cannot be those of a feed
         42809 create('by_next') -> rows of "public.by_next" cannot be those of a feed
         42809 create('by_rank') -> rows of "public.by_rank" cannot be those of a feed
+        42809 create('by_lag') -> rows of "public.by_lag" cannot be those of a feed
+        42809 create('by_lag_of_row') -> rows of "public.by_lag_of_row" cannot be those of a feed
         42809 create('by_sum') -> rows of "public.by_sum" cannot be those of a feed
         42809 create('by_last') -> rows of "public.by_last" cannot be those of a feed
         42809 create('computed_by_window') -> rows of "public.computed_by_window" cannot be those of a feed

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::{self, Node, NodeTag, SortGroupClause, TargetEntry, WindowClause, WindowFunc};
+use pgrx::pg_sys::{self, Const, Node, NodeTag, SortGroupClause, TargetEntry, WindowClause, WindowFunc};
 
 use crate::{
     pg::nodes::nodes,
@@ -39,7 +39,7 @@ unsafe fn before(body: &Body, node: *mut Node) -> Option<Window> {
     if (*node).type_ != NodeTag::T_WindowFunc {
         return None;
     }
-    let WindowFunc { winfnoid, winref, winagg, .. } = *node.cast();
+    let WindowFunc { winfnoid, winref, winagg, args, .. } = *node.cast();
     let query = body.query;
     let mut clauses = nodes(query.windowClause).iter().map(|&clause| &*clause.cast::<WindowClause>());
     let clause = clauses.find(|clause| clause.winref == winref)?;
@@ -47,8 +47,10 @@ unsafe fn before(body: &Body, node: *mut Node) -> Option<Window> {
     let ends = pg_sys::FRAMEOPTION_END_CURRENT_ROW | pg_sys::FRAMEOPTION_END_OFFSET_PRECEDING;
     let looks_back = match winfnoid.to_u32() {
         pg_sys::F_ROW_NUMBER | pg_sys::F_RANK_ | pg_sys::F_DENSE_RANK_ => true,
-        pg_sys::F_LAG_ANYELEMENT | pg_sys::F_LAG_ANYELEMENT_INT4 => true,
-        pg_sys::F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE => true,
+        pg_sys::F_LAG_ANYELEMENT => true,
+        pg_sys::F_LAG_ANYELEMENT_INT4 | pg_sys::F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE => {
+            nodes(args).get(1).is_some_and(|&offset| is_backward(offset))
+        }
         pg_sys::F_FIRST_VALUE | pg_sys::F_LAST_VALUE | pg_sys::F_NTH_VALUE => {
             clause.frameOptions as u32 & ends != 0
         }
@@ -61,4 +63,12 @@ unsafe fn before(body: &Body, node: *mut Node) -> Option<Window> {
     let by = columns.find(|column| column.ressortgroupref == tleSortGroupRef)?;
     let place = place_of(query, by.expr.cast()).filter(|_| looks_back && is_ascending)?;
     (body.origin)(place).shows.column().map(Window::Before)
+}
+
+/// Whether the second argument of `lag` is known, and not negative: then it would be `lead`.
+unsafe fn is_backward(offset: *mut Node) -> bool {
+    (*offset).type_ == NodeTag::T_Const && {
+        let Const { constisnull, constvalue, .. } = *offset.cast();
+        constisnull || constvalue.value() as i32 >= 0
+    }
 }
