@@ -21,6 +21,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/horizon/reader.rs", &[
         ("readers of their own do not hear what has changed in catalogs", &[HORIZON, CATALOGS],
             "    unsafe { pg_sys::AcceptInvalidationMessages() };\n", ""),
+        ("a feed that goes back passes the first ID of a tick", &[FAST_CLOCK],
+            "Ok(to.and_then(|tick| first_id(tick).predecessor()))", "Ok(to.map(first_id))"),
         ("a transaction that is about to be prepared holds nothing", &[HORIZON],
             ".is_none_or(|(_, database)| counts(*database))", ".is_some_and(|(_, database)| counts(*database))"),
     ]),
