@@ -44,7 +44,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("rows that a cross join adds later go unnoticed", &[OLD_KEYS],
             "by.get().is_some() || is_multiplied()", "by.get().is_some()"),
         ("what a function in FROM leaves out goes unnoticed", &[OLD_KEYS],
-            "any_condition(query.jointree.cast(), is_such) || any_set(query, is_such)", "any_condition(query.jointree.cast(), is_such)"),
+            "any_condition(query.jointree.cast(), table, is_such) || any_set(query, is_such)", "any_condition(query.jointree.cast(), table, is_such)"),
     ]),
     ("src/sno/feed/columns/changes.rs", &[
         ("a view of changes leaves out what another table does not match", &[FEEDS],
