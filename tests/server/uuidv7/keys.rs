@@ -136,8 +136,9 @@ fn keys_that_are_older_than_their_insert() {
     assert_eq!(code(&mut client, "INSERT INTO lists SELECT id, 1 FROM lists"), "23514");
     // What is replicated, too, but for subscriptions.
     client.run("SET session_replication_role = replica");
-    for table in ["lists", "open"] {
-        assert_eq!(code(&mut client, &format!("INSERT INTO {table} VALUES ({two_minutes}, 1)")), "23514");
+    for (table, state) in [("lists", 1), ("open", 1), ("lists", 2), ("done", 2)] {
+        let insert = format!("INSERT INTO {table} VALUES ({two_minutes}, {state})");
+        assert_eq!(code(&mut client, &insert), "23514", "{insert}");
     }
     client.run(&format!(
         "BEGIN; CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false, slot_name = NONE, enabled = false);

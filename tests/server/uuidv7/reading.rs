@@ -88,6 +88,10 @@ fn a_peek_moves_nothing() {
     for (upto, expected) in [("uuidv7_lower(now() + interval '1 s')", "22023"), ("NULL", "22023")] {
         assert_eq!(code(&mut client, &format!("SELECT uuidv7_advance_feed('f', {upto})")), expected);
     }
+    // No peek has returned rows that are younger than the margin.
+    client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('late', 'items', '1 min')");
+    let young = "SELECT uuidv7_advance_feed('late', uuidv7_lower(now() - interval '30 s'))";
+    assert_eq!(code(&mut client, young), "22023");
     assert_eq!(code(&mut client, "SELECT uuidv7_advance_feed('none', uuidv7_lower(now()))"), "42704");
 }
 
