@@ -1,8 +1,10 @@
 //! Feeds of rows that several servers commit: none without an extension that knows these servers, and what follows from what it says. These tests need
 //! no Citus.
 
+use std::time::{Duration, Instant};
+
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, stored, text, wait_until};
+use sno_tests::{Server, Sql as _, assert_soon, code, error, stored, text, wait_until};
 
 use super::made_up;
 
@@ -210,6 +212,20 @@ fn rows_that_were_not_read() {
     });
     client.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
     wait_until("the row comes", || client.query(peek, &[]).unwrap().len() == 1);
+}
+
+/// A look of a wait, which has a limit of its own, does not put off the statement_timeout of the session.
+#[test]
+fn a_look_ends_with_its_statement() {
+    let server = Server::builder().start();
+    let mut client = distributed(&server);
+    client.run(
+        "INSERT INTO items (n) VALUES (1); CREATE VIEW slow AS SELECT * FROM items WHERE (SELECT pg_sleep(20) IS NOT NULL);
+         SELECT sno_create_feed('slow', 'slow', margin => '0'); SET statement_timeout = '1 s'",
+    );
+    let began = Instant::now();
+    assert_eq!(code(&mut client, "CALL sno_wait_feed('slow', '50 s')"), "57014");
+    assert_soon(began.elapsed(), Duration::from_secs(10));
 }
 
 /// What takes the name of the table while rows of a server that was not known are looked for: it does not become known.
