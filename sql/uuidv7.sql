@@ -25,6 +25,7 @@ BEGIN
             'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
         'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_lock_feed', 'uuidv7_shown',
+        'uuidv7_note_parts',
         'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
@@ -214,9 +215,11 @@ CREATE TABLE IF NOT EXISTS uuidv7_feeds (
     source regclass NOT NULL,
     key name NOT NULL DEFAULT 'id',
     margin interval NOT NULL DEFAULT '1 s',
-    position uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+    position uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    parts oid[]
 );
-COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the horizon, last ID that was read';
+COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the horizon, last ID that was read, the '
+    'table with its partitions and children when it was read';
 
 --
 -- Keys that were generated before their INSERT, or elsewhere: feeds can be past them, so triggers refuse them
@@ -380,6 +383,41 @@ $$;
 COMMENT ON FUNCTION uuidv7_lock_feed(uuidv7_feeds)
     IS 'internal: locks a feed that is where the calling statement sees it';
 
+-- PostgreSQL tells nobody of a partition that is attached, so a peek compares them with those of the peek before. Who
+-- may not read a partition itself learns only that it is not empty. In a restored dump, all have new numbers.
+CREATE OR REPLACE FUNCTION uuidv7_note_parts(f uuidv7_feeds) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    present oid[] := ARRAY(WITH RECURSIVE tree(id) AS (
+            SELECT f.source::oid UNION SELECT h.inhrelid FROM tree JOIN pg_inherits h ON h.inhparent = tree.id
+        ) SELECT tree.id FROM tree ORDER BY tree.id);
+    part regclass;
+    is_passed boolean;
+BEGIN
+    IF present = f.parts THEN
+        RETURN;
+    END IF;
+    FOR part IN SELECT c.oid FROM pg_class c WHERE c.oid = ANY (present) AND c.oid <> ALL (f.parts) AND c.relkind <> 'p'
+            AND f.source::oid = ANY (f.parts) LOOP
+        BEGIN
+            EXECUTE pg_catalog.format('SELECT EXISTS (SELECT FROM %s WHERE %I <= $1)', part, f.key)
+                INTO is_passed USING f.position;
+        EXCEPTION WHEN insufficient_privilege THEN
+            is_passed := pg_catalog.pg_relation_size(part) > 0;
+        END;
+        IF is_passed THEN
+            RAISE WARNING 'rows of "%" can have keys that feed "%" has passed', part, f.feed
+                USING DETAIL = 'It was attached after the feed was read.',
+                    HINT = 'If they were not read, set the position back: what was read since then comes again.';
+        END IF;
+    END LOOP;
+    UPDATE uuidv7_feeds u SET parts = present WHERE u.feed = f.feed;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_note_parts(uuidv7_feeds)
+    IS 'internal: remembers the partitions of a feed, and warns of new ones with rows that it has passed';
+
 -- A setting of the transaction: it forgets a peek that is rolled back.
 CREATE OR REPLACE FUNCTION uuidv7_shown(feed text, upto uuid DEFAULT NULL) RETURNS uuid
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -424,6 +462,7 @@ BEGIN
             DETAIL = 'Rows that were not read can come before this position.',
                 HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
     END IF;
+    PERFORM uuidv7_note_parts(f);
     PERFORM uuidv7_shown(feed, f.position);
     -- Later than the snapshot of the calling statement, and before the look at the present.
     horizon := uuidv7_horizon(f.source, f.margin);
@@ -486,7 +525,7 @@ DECLARE
     function regprocedure;
 BEGIN
     FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_lock_feed(uuidv7_feeds)',
-        'uuidv7_shown(text, uuid)', 'uuidv7_peek_feed(text, anyelement, integer)',
+        'uuidv7_note_parts(uuidv7_feeds)', 'uuidv7_shown(text, uuid)', 'uuidv7_peek_feed(text, anyelement, integer)',
         'uuidv7_advance_feed(text, uuid)', 'uuidv7_refuse_old_keys(regclass)',
         'uuidv7_guard_feed()']::regprocedure[] LOOP
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,

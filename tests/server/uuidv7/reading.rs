@@ -240,3 +240,40 @@ fn a_feed_refuses_a_clock_before_its_position() {
     server.advance_clock(1.0);
     assert_eq!(next(&mut client, 9), Ok(vec![2]));
 }
+
+/// Without event triggers, the next peek tells of a partition with rows that the feed has passed.
+#[test]
+fn a_partition_that_is_attached_late() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id uuid NOT NULL, n integer) PARTITION BY LIST (n);
+         CREATE TABLE items_1 PARTITION OF items FOR VALUES IN (1);
+         CREATE TABLE items_2 (LIKE items); CREATE TABLE items_3 (LIKE items); CREATE TABLE items_4 (LIKE items);
+         INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0');
+         CREATE ROLE bob; GRANT SELECT ON items TO bob; GRANT SELECT, UPDATE ON uuidv7_feeds TO bob;
+         INSERT INTO items VALUES (sno_uuid(), 1); INSERT INTO items_2 SELECT uuidv7_lower(now() - interval '1 hour'), 2",
+    );
+    next_tick();
+    assert_eq!(next(&mut client, 9), Ok(vec![1]));
+    let told = |role: &str, end: &str| {
+        let peek = "SELECT FROM uuidv7_peek_feed('f', NULL::items)";
+        let output = server.psql(&format!("BEGIN; SET LOCAL ROLE {role}; {peek}; {end}"));
+        assert!(output.status.success(), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        told.lines().next().unwrap_or_default().to_owned()
+    };
+    // One that is empty, and one with a row that comes.
+    client.run(
+        "ALTER TABLE items ATTACH PARTITION items_3 FOR VALUES IN (3); INSERT INTO items_4 VALUES (sno_uuid(), 4);
+         ALTER TABLE items ATTACH PARTITION items_4 FOR VALUES IN (4)",
+    );
+    assert_eq!(told("none", "COMMIT"), "");
+    client.run("ALTER TABLE items ATTACH PARTITION items_2 FOR VALUES IN (2)");
+    // Until it is stored, also whom the partition itself is closed to.
+    let warning = "WARNING:  rows of \"items_2\" can have keys that feed \"f\" has passed";
+    for (role, end) in [("bob", "ROLLBACK"), ("none", "COMMIT")] {
+        assert_eq!(told(role, end), warning, "{role}");
+    }
+    assert_eq!(told("none", "COMMIT"), "");
+}
