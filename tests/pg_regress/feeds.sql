@@ -81,12 +81,12 @@ SELECT * FROM sno_peek_feed('later', NULL);
 --> ERROR:  could not determine polymorphic type because input has type unknown
 SELECT * FROM sno_feed('later', NULL::items);
 --> ERROR:  sno_feed() can only be used in a statement that stores its rows
---> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT, condition or inner join: all rows count as read. A temporary table keeps them only in a transaction block.
---> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use LEFT JOIN, or a feed of a view that has the condition.
+--> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT, condition or inner join: all rows count as read. A temporary or unlogged table keeps them only in a transaction block.
+--> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use a logged table, LEFT JOIN, or a feed of a view that has the condition.
 CREATE TABLE five AS SELECT * FROM sno_feed('later', NULL::items, 10) LIMIT 5;
 --> ERROR:  sno_feed() can only be used in a statement that stores its rows
---> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT, condition or inner join: all rows count as read. A temporary table keeps them only in a transaction block.
---> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use LEFT JOIN, or a feed of a view that has the condition.
+--> DETAIL:  It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT, condition or inner join: all rows count as read. A temporary or unlogged table keeps them only in a transaction block.
+--> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use a logged table, LEFT JOIN, or a feed of a view that has the condition.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM sno_feed('later', NULL::items);
 --> ERROR:  cannot read a feed in a transaction with isolation level REPEATABLE READ

@@ -11,8 +11,8 @@ use pgrx::pg_sys::{
 
 use crate::pg::{nodes::nodes, raw};
 
-/// `relpersistence` of a temporary table.
-const TEMPORARY: c_char = pg_sys::RELPERSISTENCE_TEMP as c_char;
+/// `relpersistence` of a table that neither the end of the session nor a crash of the server empties.
+const PERMANENT: c_char = pg_sys::RELPERSISTENCE_PERMANENT as c_char;
 
 /// The statement of a call for a set.
 unsafe fn statement<'a>(call: FunctionCallInfo) -> Option<(&'a EState, &'a PlannedStmt)> {
@@ -44,8 +44,8 @@ pub(super) unsafe fn transaction_goes_on() -> bool {
 }
 
 /// Whether a statement stores the rows of a call, or works with them itself: all of them reach what it writes, by FROM and WITH. A condition, an
-/// inner join or a LIMIT leaves out some, and a subquery, as of EXISTS, may read a part of them. A temporary table stores them only until the
-/// transaction has done something with them.
+/// inner join or a LIMIT leaves out some, and a subquery, as of EXISTS, may read a part of them. A temporary or unlogged table stores them only until
+/// the transaction has done something with them.
 pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool {
     let Some((state, statement)) = statement(call) else { return false };
     let call = (*(*call).flinfo).fn_expr;
@@ -54,7 +54,7 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool 
         return false;
     }
     let stores = if writes(statement) {
-        goes_on || !is_temporary(statement.planTree, statement)
+        goes_on || is_kept(statement.planTree, statement)
     } else {
         pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state, goes_on))
     };
@@ -62,20 +62,19 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo, goes_on: bool) -> bool 
         || nodes(statement.subplans).iter().any(|&plan| {
             !plan.is_null()
                 && (*plan).type_ == NodeTag::T_ModifyTable
-                && (goes_on || !is_temporary(plan.cast(), statement))
+                && (goes_on || is_kept(plan.cast(), statement))
                 && gets(plan.cast(), call, statement, false)
         })
 }
 
-/// Whether a plan writes to a temporary table, which is gone with the session.
-unsafe fn is_temporary(plan: *mut Plan, statement: &PlannedStmt) -> bool {
+/// Whether a plan writes to a table that keeps its rows.
+unsafe fn is_kept(plan: *mut Plan, statement: &PlannedStmt) -> bool {
     if (*plan).type_ != NodeTag::T_ModifyTable {
-        return false;
+        return true;
     }
     let number = (*plan.cast::<ModifyTable>()).nominalRelation as usize;
     let target = nodes(statement.rtable).get(number.wrapping_sub(1));
-    target
-        .is_some_and(|target| raw::get_rel_persistence((*target.cast::<RangeTblEntry>()).relid) == TEMPORARY)
+    target.is_none_or(|target| raw::get_rel_persistence((*target.cast::<RangeTblEntry>()).relid) == PERMANENT)
 }
 
 /// Whether the rows of a SELECT go to a table, in a portal that runs.
@@ -99,14 +98,14 @@ unsafe fn makes_table(portal: &PortalData, state: &EState, goes_on: bool) -> boo
     ptr::eq(portal.sourceText, state.es_sourceText) && creates(portal, goes_on)
 }
 
-/// Whether the statement of a portal creates a table and fills it; a temporary one, if the transaction goes on.
+/// Whether the statement of a portal creates a table and fills it; a temporary or unlogged one, if the transaction goes on.
 unsafe fn creates(portal: &PortalData, goes_on: bool) -> bool {
     nodes(portal.stmts).iter().any(|&statement| {
         let utility = (*statement.cast::<PlannedStmt>()).utilityStmt;
         !utility.is_null() && (*utility).type_ == NodeTag::T_CreateTableAsStmt && {
             let create = &*utility.cast::<CreateTableAsStmt>();
             create.objtype == ObjectType::OBJECT_TABLE
-                && (goes_on || (*(*create.into).rel).relpersistence != TEMPORARY)
+                && (goes_on || (*(*create.into).rel).relpersistence == PERMANENT)
         }
     })
 }

@@ -6,7 +6,8 @@ use sno_tests::{Sql as _, code, error, text};
 use super::{INSERT, next_tick, read, server};
 
 const SETUP: &str = "
-    CREATE TABLE copy (LIKE items); CREATE TEMP TABLE passing (LIKE items); CREATE MATERIALIZED VIEW later AS SELECT * FROM sno_feed('feed', NULL::items) WITH NO DATA;
+    CREATE TABLE copy (LIKE items); CREATE TEMP TABLE passing (LIKE items); CREATE UNLOGGED TABLE unlogged (LIKE items);
+    CREATE VIEW of_unlogged AS TABLE unlogged; CREATE MATERIALIZED VIEW later AS SELECT * FROM sno_feed('feed', NULL::items) WITH NO DATA;
     CREATE VIEW shown AS SELECT * FROM sno_feed('feed', NULL::items);
     CREATE FUNCTION inlined() RETURNS SETOF items LANGUAGE sql STABLE AS $$ SELECT * FROM sno_feed('feed', NULL::items) $$;
     CREATE FUNCTION called() RETURNS SETOF items LANGUAGE sql AS $$ SELECT * FROM sno_feed('feed', NULL::items) $$;
@@ -127,6 +128,14 @@ fn statements_that_would_lose_rows() {
         "CREATE TEMP TABLE another AS EXECUTE p",
         "INSERT INTO passing SELECT * FROM FEED",
         "WITH i AS (INSERT INTO passing SELECT * FROM FEED RETURNING n) SELECT * FROM i",
+        // What a crash empties.
+        "CREATE UNLOGGED TABLE another AS SELECT * FROM FEED",
+        "SELECT * INTO UNLOGGED another FROM FEED",
+        "CREATE UNLOGGED TABLE another AS EXECUTE p",
+        "INSERT INTO unlogged SELECT * FROM FEED",
+        "INSERT INTO of_unlogged SELECT * FROM FEED",
+        "WITH i AS (INSERT INTO unlogged SELECT * FROM FEED RETURNING n) SELECT * FROM i",
+        "MERGE INTO unlogged USING FEED f ON unlogged.id = f.id WHEN NOT MATCHED THEN INSERT VALUES (f.id, f.n)",
         // A rule makes two statements of it, and each would read other rows.
         "INSERT INTO ruled SELECT * FROM FEED",
         "DO $$ BEGIN INSERT INTO ruled SELECT * FROM FEED; END $$",
@@ -134,7 +143,7 @@ fn statements_that_would_lose_rows() {
         let refused = error(&mut client, &sql.replace("FEED", "sno_feed('feed', NULL::items)"));
         let message = "sno_feed() can only be used in a statement that stores its rows";
         assert_eq!((refused.code().code(), refused.message()), ("0A000", message), "{sql}");
-        let hint = "Use SELECT * FROM sno_peek_feed('feed', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use LEFT JOIN, or a feed of a view that has the condition.";
+        let hint = "Use SELECT * FROM sno_peek_feed('feed', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done. Or use a logged table, LEFT JOIN, or a feed of a view that has the condition.";
         assert!(refused.hint() == Some(hint) && refused.detail().is_some(), "{sql}: {refused:?}");
         client.run("ROLLBACK");
     }
@@ -171,6 +180,8 @@ fn statements_that_store_rows() {
         "BEGIN; CREATE TEMP TABLE another AS EXECUTE q; COMMIT",
         "BEGIN; CREATE TEMP TABLE another AS SELECT * FROM FEED; COMMIT",
         "BEGIN; INSERT INTO passing SELECT * FROM FEED; COMMIT",
+        "BEGIN; CREATE UNLOGGED TABLE another AS SELECT * FROM FEED; COMMIT",
+        "BEGIN; INSERT INTO unlogged SELECT * FROM FEED; COMMIT",
         "DO $$ BEGIN INSERT INTO passing SELECT * FROM FEED; END $$",
         "BEGIN; SAVEPOINT s; INSERT INTO copy SELECT * FROM FEED LIMIT ALL; COMMIT",
         "WITH f AS (SELECT * FROM FEED), g AS (SELECT * FROM f), i AS (INSERT INTO copy SELECT * FROM g) SELECT * FROM g LIMIT 1",
