@@ -6,7 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::{Builder, Ids, Mode, Server, Sql as _};
+use sno_tests::{Builder, Ids, Mode, Server, Sql as _, next_tick, text};
+
+use crate::changes::ddl::told;
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
@@ -228,4 +230,61 @@ fn a_commit_from_a_clock_far_ahead_does_not_count_after_a_crash() {
     server.restart(Mode::Crash);
     let mut client = server.connect_with("-c sno.max_clock_wait=0");
     client.run("SELECT sno_new(1) FROM t; SELECT sno_new(1)");
+}
+
+/// The first calls that read a feed after a promotion, a restore or a copy say that others may have had its rows; later ones do not, nor those on
+/// the server where it was created.
+#[test]
+fn feeds_that_were_read_elsewhere() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(), n integer); CREATE TABLE copy (LIKE items);
+         SELECT sno_create_feed(feed, 'items', margin => '0') FROM unnest('{a,b,c,d,e}'::text[]) feed; INSERT INTO items (n) VALUES (1)",
+    );
+    let peek = |feed: &str| format!("SELECT FROM sno_peek_feed('{feed}', NULL::items)");
+    let read = |feed: &str| format!("INSERT INTO copy SELECT * FROM sno_feed('{feed}', NULL::items)");
+    let warning = |server: &Server, feed: &str| {
+        let position = text(
+            &mut server.connect(),
+            &format!(
+                "SELECT coalesce(' after \"' || position || '\"', '') FROM sno_feeds() WHERE feed = '{feed}'"
+            ),
+        );
+        format!(
+            "WARNING:  feed \"{feed}\" was not read since this server was promoted, restored, copied or upgraded\n\
+             DETAIL:  Rows{position} may have been read before: they come again, and receivers can have some that are lost here.\n\
+             HINT:  If this is a copy beside its original, stop its consumers before they send to the original's receivers. \
+             Otherwise have receivers ignore the IDs that they have."
+        )
+    };
+    next_tick();
+    for mode in [Mode::Fast, Mode::Crash] {
+        assert_eq!(told(&server, &[peek("a"), read("b"), read("c")].join("; ")), "");
+        server.stop(mode);
+        server.start();
+    }
+    let standby = server.standby();
+    server.wait_replayed(&standby);
+    server.stop(Mode::Fast);
+    let copy = server.copy();
+    standby.promote();
+    server.start();
+    for server in [&copy, &standby] {
+        // Until the feed is moved. One without rows is, by its first call.
+        for (feed, call) in [("a", peek("a")), ("a", peek("a")), ("b", peek("b")), ("d", read("d"))] {
+            let expected = warning(server, feed);
+            assert_eq!(told(server, &call), expected, "{call}");
+        }
+        server.run("BEGIN; SELECT FROM sno_peek_feed('a', NULL::items); SELECT sno_advance_feed('a', max(id)) FROM items; COMMIT; INSERT INTO items (n) VALUES (2)");
+        next_tick();
+        for call in [peek("a"), peek("b"), read("d"), read("b")] {
+            assert_eq!(told(server, &call), "", "{call}");
+        }
+        // Who says that rows are done that were peeked at elsewhere is told, too; who says where it goes on is not.
+        let expected = warning(server, "c");
+        assert_eq!(told(server, "SELECT sno_advance_feed('c', max(id)) FROM items"), expected);
+        server.run("SELECT sno_seek_feed('e', '-infinity')");
+        assert_eq!(told(server, &[read("c"), read("e")].join("; ")), "");
+    }
+    assert_eq!(told(&server, &["a", "b", "c", "d", "e"].map(peek).join("; ")), "");
 }

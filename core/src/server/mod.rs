@@ -362,6 +362,11 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         LoweringNumber(self.last_lowering.load(Acquire))
     }
 
+    /// The number of the lowering at which the server has [begun](Lowerings::begun) in its place: the same until it stops.
+    pub fn begun(&self) -> LoweringNumber {
+        self.lowerings().begun[1].number
+    }
+
     /// The generator of a number: a partition or a worker.
     pub fn slot(&self, number: u16) -> &Slot<T> {
         &self.slots[number as usize % SLOTS]

@@ -120,6 +120,18 @@ impl Feed {
             .hint("Have its consumer ignore the rows that it has.")
     }
 
+    /// Of a feed that was not moved since the server was promoted, restored or copied.
+    pub(super) fn read_elsewhere(self) -> Error {
+        let message = format!(
+            "feed \"{}\" was not read since this server was promoted, restored, copied or upgraded",
+            shown(self.name)
+        );
+        let after = self.position().map_or_else(String::new, |position| format!(" after \"{position}\""));
+        Error::new(SqlState::ERRCODE_WARNING, message)
+            .detail(format!("Rows{after} may have been read before: they come again, and receivers can have some that are lost here."))
+            .hint("If this is a copy beside its original, stop its consumers before they send to the original's receivers. Otherwise have receivers ignore the IDs that they have.")
+    }
+
     /// Of a feed that is led past a row that has failed.
     pub(super) fn passes_failure(self, failing: Sno, error: Option<String>) -> Error {
         let message = format!("feed \"{}\" passes the row \"{failing}\", which has failed", shown(self.name));

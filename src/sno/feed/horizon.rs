@@ -19,7 +19,7 @@ use crate::{
             ledger::{Feed, text},
             query::{Sees, query},
         },
-        horizon::reader::{self, goes_on_after},
+        horizon::reader::{self, begun, goes_on_after},
     },
 };
 
@@ -69,9 +69,15 @@ impl Feed {
         self.position().map_or(Sno::MIN, |position| position.successor().unwrap_or(position))
     }
 
-    /// Whether it is time to store the position, even without rows: for those who watch, and since views may leave out most rows.
+    /// Whether its position was stored elsewhere: before this server was promoted, restored or copied, or has lost its marks.
+    pub(super) fn is_of_elsewhere(self) -> bool {
+        self.lowering < begun()
+    }
+
+    /// Whether it is time to store the position, even without rows: for those who watch, and since views may leave out most rows. One of
+    /// elsewhere is told of until then.
     pub(super) fn is_stale(self) -> bool {
-        Timestamp::now().0 - self.moved.value() as i64 > IDLE
+        self.is_of_elsewhere() || Timestamp::now().0 - self.moved.value() as i64 > IDLE
     }
 
     /// Which kind of horizon counts.

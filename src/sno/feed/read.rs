@@ -86,6 +86,7 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
             raise(|| if other == feed.hash() { feed.read_again() } else { several_feeds() });
         }
     }
+    tell_of_elsewhere(feed);
     analyze_again_on_change(feed.source, (*(*fcinfo).flinfo).fn_oid);
     raw_point(c"feed found");
     let kind = feed.horizon_kind();
@@ -119,6 +120,13 @@ unsafe fn next_rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     Datum::null()
 }
 
+/// Says that others may have had the next rows of a feed: its receivers, from the server that this one was, or that it is a copy of.
+unsafe fn tell_of_elsewhere(feed: Feed) {
+    if feed.is_of_elsewhere() {
+        warn(|| feed.read_elsewhere());
+    }
+}
+
 /// Sets back a feed that was read by a clock that was ahead, and says so: its consumer gets rows again.
 unsafe fn go_back(feed: Feed, last: Sno) {
     if feed.go_back_to(last) {
@@ -142,6 +150,9 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
     let is_new = loop {
         let mut feed = Feed::find_of_rows(name, source.map(oid));
         let peeked = feed.peeked();
+        if peeked.is_none() {
+            tell_of_elsewhere(feed);
+        }
         // What was peeked at before the horizons were lowered is not all.
         if let Some(last) = guard(|| feed.goes_back()) {
             if peeked.is_some() {

@@ -85,6 +85,11 @@ pub(crate) fn last_lowering() -> LoweringNumber {
     session().map_or(LoweringNumber::ZERO, |session| session.shared().last_lowering())
 }
 
+/// What [`last_lowering`] was first since the server was created, promoted, restored or copied.
+pub(crate) fn begun() -> LoweringNumber {
+    session().map_or(LoweringNumber::ZERO, |session| session.shared().begun())
+}
+
 /// `sno_goes_on_after(sno, bigint) → sno`: the ID after which a feed goes on that was read up to a position when the [`last_lowering`] was
 /// this one. Most often that is the position.
 fn sno_goes_on_after(position: Sno, lowering: i64) -> Result<Sno, Error> {
