@@ -261,6 +261,24 @@ $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
     'internal: position of a feed that is to return the rows since a time, or after an ID';
 
+-- Whether a source has rows after one ID and up to another; null if the role cannot read it now.
+CREATE FUNCTION sno_internal.has_rows(source regclass, key name, after sno, upto sno) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
+    SET enable_seqscan = off SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    first after%TYPE;
+BEGIN
+    EXECUTE format('SELECT t.%1$I FROM %2$s t WHERE t.%1$I > $1 AND t.%1$I <= $2 ORDER BY 1 LIMIT 1', key, source)
+        INTO first USING after, upto;
+    RETURN first IS NOT NULL;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.has_rows(regclass, name, sno, sno)
+    IS 'internal: whether a table or view has rows after one ID and up to another';
+
 -- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
 CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

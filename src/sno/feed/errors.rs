@@ -149,6 +149,20 @@ impl Feed {
         })
     }
 
+    /// Of a feed that is led past rows that it has not returned, or may be.
+    pub(super) fn passes_rows(self, last: Option<Sno>, is_known: bool) -> Error {
+        let name = shown(self.name);
+        let message = match is_known {
+            true => format!("feed \"{name}\" passes rows that were not read"),
+            false => format!("feed \"{name}\" may pass rows that were not read"),
+        };
+        let [position, last] =
+            [self.position(), last].map(|id| id.map_or_else(String::new, |id| id.to_string()));
+        Error::new(SqlState::ERRCODE_WARNING, message)
+            .detail(format!("It does not return those after \"{position}\" and up to \"{last}\"."))
+            .hint(format!("If they are to be read, call sno_seek_feed() with after => '{position}'."))
+    }
+
     /// Of an advance over rows that this transaction was not shown.
     pub(super) fn beyond_batch(self, upto: Sno, peeked: Option<Sno>) -> Error {
         let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));

@@ -157,17 +157,20 @@ impl Feed {
     /// own, or the source is a superuser's.
     pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
         let feed = Self::find(name, source, Sees::Now);
-        let owner = owner_of(feed.source);
-        let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
-        if source.is_none()
-            && owner != Oid::INVALID
-            && !is_one_of(raw::get_role_oid(feed.owner.cast_mut_ptr(), true))
-            && !is_one_of(owner)
-            && !raw::superuser_arg(owner)
-        {
+        if source.is_none() && !feed.is_trusted() {
             raise(|| no_source_named(feed));
         }
         feed
+    }
+
+    /// Whether the role, to read it, calls no functions of others that it is no member of, or of superusers.
+    pub(super) unsafe fn is_trusted(self) -> bool {
+        let owner = owner_of(self.source);
+        let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
+        owner == Oid::INVALID
+            || is_one_of(raw::get_role_oid(self.owner.cast_mut_ptr(), true))
+            || is_one_of(owner)
+            || raw::superuser_arg(owner)
     }
 }
 

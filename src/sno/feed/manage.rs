@@ -68,6 +68,9 @@ const CREATE: &CStr =
     c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowering, servers)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
 
+/// Whether a source has rows after one ID and up to another.
+const HAS_ROWS: &CStr = c"SELECT sno_internal.has_rows($1, $2, $3, $4)";
+
 const SEEK: &CStr = c"UPDATE sno_internal.feed_positions p
 SET moved = pg_catalog.clock_timestamp(), position = $3, lowering = $4, servers = $5, careful_until = NULL
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
@@ -164,6 +167,7 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
             Err(Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message))
         });
     }
+    let is_named = source.map(oid) == Some(feed.source);
     let source = (feed.source != Oid::INVALID).then(|| feed.source.into());
     let [name, owner] = feed.names();
     let source = (pg_sys::REGCLASSOID, source);
@@ -175,13 +179,26 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     raw_point(c"feed is sought");
     let failure = Failure::find(feed, Sees::Now);
     let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
+    let last = to.1.map(|to| Sno::from_datum(to));
+    // A feed that has read nothing is led to where another was, or to where a copy ends.
+    let passes = feed.position().is_some() && last > feed.position();
+    let passes_rows = if !passes {
+        Some(false)
+    } else if is_named || feed.is_trusted() {
+        let rows = query(HAS_ROWS, [source, key, position, to], Sees::Now);
+        rows.row(0).value(1).map(|has_rows| has_rows.value() as u8 != 0)
+    } else {
+        None
+    };
     if in_ledger(SEEK, [name, owner, to, lowering, servers], Sees::Now).count == 0 {
         raise(|| missing(feed.name));
     }
     if let Some(failure) = failure
-        && row.value(1).is_some_and(|to| Sno::from_datum(to) >= failure.id)
+        && last >= Some(failure.id)
     {
         warn(|| feed.passes_failure(failure.id, failure.error.map(shown)));
+    } else if passes_rows != Some(false) {
+        warn(|| feed.passes_rows(last, passes_rows.is_some()));
     }
     feed.forget_failures();
     spi::finish();

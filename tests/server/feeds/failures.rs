@@ -7,6 +7,7 @@ use sno_tests::{Mode, Server, Sql as _, assert_soon, code, error, text, wait_unt
 
 use super::{INSERT, READ, SETUP, next_tick, server};
 use crate::at_point;
+use crate::changes::ddl::told;
 
 fn peek(client: &mut Client) -> String {
     text(client, "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('feed', NULL::items, 4)")
@@ -129,6 +130,64 @@ fn the_way_back() {
     assert_eq!(peek(&mut client), "2 3");
     client.run("SELECT sno_create_feed('unread', 'items')");
     assert_eq!(told("sno_drop_feed('unread')"), "");
+}
+
+/// The same where none has failed: if there are rows that the feed has not returned, or if that cannot be known.
+#[test]
+fn the_way_back_over_unread_rows() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; GRANT SELECT ON items TO alice; CREATE VIEW divided AS SELECT * FROM items WHERE 6 / n > 0;
+         GRANT CREATE ON SCHEMA public TO alice; SET ROLE alice; CREATE VIEW hers AS SELECT * FROM items WHERE n > 0;
+         SELECT sno_create_feed('hers', 'hers', margin => '0'); RESET ROLE;
+         SELECT sno_create_feed('divided', 'divided', margin => '0'), sno_create_feed('unread', 'items')",
+    );
+    client.run(&format!("{INSERT} (1), (2), (3)"));
+    next_tick();
+    let id = |client: &mut Client, n: i32| text(client, &format!("SELECT id FROM items WHERE n = {n}"));
+    let [first, second] = [1, 2].map(|n| id(&mut client, n));
+    client.run(&format!(
+        "SELECT sno_seek_feed(feed, after => '{first}') FROM unnest('{{feed,hers,divided}}'::text[]) feed"
+    ));
+    let told = |call: &str| told(&server, &format!("SELECT sno_seek_feed({call})"));
+    let warning = |feed: &str, passes: &str, [after, upto]: [&str; 2]| {
+        format!(
+            "WARNING:  feed \"{feed}\" {passes} rows that were not read\n\
+             DETAIL:  It does not return those after \"{after}\" and up to \"{upto}\".\n\
+             HINT:  If they are to be read, call sno_seek_feed() with after => '{after}'."
+        )
+    };
+    let forth = |feed: &str| format!("'{feed}', after => '{second}'");
+    assert_eq!(told(&forth("feed")), warning("feed", "passes", [&first, &second]));
+    assert_eq!(peek(&mut client), "3");
+    // As the HINT says; a feed that has read nothing; one that passes nothing.
+    assert_eq!(told(&format!("'feed', after => '{first}'")), "");
+    assert_eq!(peek(&mut client), "2 3");
+    assert_eq!(told(&forth("unread")), "");
+    client.run("SELECT sno_seek_feed('feed', now())");
+    assert_eq!(told("'feed', now()"), "");
+    // A superuser calls no function of hers, unless the view is named.
+    assert_eq!(told(&forth("hers")), warning("hers", "may pass", [&first, &second]));
+    client.run(&format!("SELECT sno_seek_feed('hers', after => '{first}')"));
+    assert_eq!(
+        told(&format!("{}, source => 'hers'", forth("hers"))),
+        warning("hers", "passes", [&first, &second])
+    );
+    // Past a row for which the view fails, or while somebody has locked it.
+    client.run(&format!("{INSERT} (0)"));
+    next_tick();
+    let last = id(&mut client, 0);
+    client.run(&format!("SELECT sno_seek_feed('divided', after => id) FROM items WHERE n = 3"));
+    let third = id(&mut client, 3);
+    assert_eq!(
+        told(&format!("'divided', after => '{last}'")),
+        warning("divided", "may pass", [&third, &last])
+    );
+    let mut holder = server.connect();
+    holder.run("BEGIN; LOCK items");
+    client.run(&format!("SELECT sno_seek_feed('feed', after => '{first}')"));
+    assert_eq!(told(&forth("feed")), warning("feed", "may pass", [&first, &second]));
 }
 
 /// Which of several rows has failed is not known, so they come one by one.
