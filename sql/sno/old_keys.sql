@@ -158,8 +158,8 @@ COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name)
 
 -- For a new feed: has the tables below it guarded. Who creates the feed is often not the owner, and cannot change them.
 -- Nor are there triggers where Citus distributes a table, or for an expression, whose tables can have other keys, also
--- none of type sno. Logs of changes get their keys from triggers.
-CREATE FUNCTION sno_internal.guard_keys(source regclass, of_table regclass, key name) RETURNS void
+-- none of type sno. Logs of changes get their keys from triggers. Unless it creates triggers, it says where none are.
+CREATE FUNCTION sno_internal.guard_keys(source regclass, of_table regclass, key name, creates boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -184,7 +184,7 @@ BEGIN
         CONTINUE WHEN NOT EXISTS (SELECT FROM sno_internal.unguarded(t.relation, t.key))
             OR EXISTS (SELECT FROM sno_internal.logs_below(t.relation))
             OR of_table IS NULL AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = t.relation);
-        IF t.is_own AND NOT t.is_distributed THEN
+        IF creates AND t.is_own AND NOT t.is_distributed THEN
             PERFORM sno_internal.create_guard(t.relation, t.key);
             RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their transaction', t.relation;
         ELSE
@@ -203,8 +203,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
-    IS 'internal: has rows refused that a new feed would miss';
+COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name, boolean)
+    IS 'internal: has rows refused that a new feed would miss, or says that they are not';
 
 -- A publication FOR ALL TABLES has the positions of feeds, too. By the catalogs, since pg_publication_tables locks all
 -- tables. Of the tables that such a publication names, it leaves out each (EXCEPT, of PostgreSQL 19).

@@ -47,7 +47,12 @@ HINT:  Have the owner of the table call public.sno_refuse_old_keys({call})."
         ),
         ("postgres", "'again', 'own'", String::new()),
         ("bob", "'bob', 'own'", String::new()),
-        ("postgres", "'declined', 'declined', refuse_old_keys => false", String::new()),
+        (
+            "postgres",
+            "'declined', 'declined', refuse_old_keys => false",
+            missed("public.declined", "'public.declined', 'id'"),
+        ),
+        ("postgres", "'guarded', 'own', refuse_old_keys => false", String::new()),
         ("postgres", "'quoted', '\"No \"\"key\"'", created("public.\"No \"\"key\"")),
         ("postgres", "'two', 'two'", created("public.two")),
         ("postgres", "'shown', 'shown'", created("public.two")),

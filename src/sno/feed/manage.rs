@@ -45,8 +45,8 @@ functions! {
 const KEY: &CStr =
     c"SELECT k.key, current_user, k.of_table, k.\"column\" FROM sno_internal.key_of($1, $2, $3, $4, $5) k";
 
-/// Has rows refused that a feed of a source would miss.
-const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3)";
+/// Has rows refused that a feed of a source would miss, or says that they are not.
+const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3, $4)";
 
 /// Says what a feed of a source will not return, and where it begins.
 const TELL: &CStr = c"SELECT sno_internal.tell_of_missed($1, $2, $3, $4)";
@@ -117,9 +117,8 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     }
     guard(|| check_name(feed));
     // Before the position, since the triggers wait for who writes the table.
-    if is_true(refuse_old_keys) {
-        query(GUARD, [source, of_table, column], Sees::Now);
-    }
+    let creates = (pg_sys::BOOLOID, Some(is_true(refuse_old_keys).into()));
+    query(GUARD, [source, of_table, column, creates], Sees::Now);
     query(TELL, [name, source, key, since], Sees::Now);
     let lowering = bigint(last_lowering());
     let id_type =

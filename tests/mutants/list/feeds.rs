@@ -196,7 +196,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/manage.rs", &[
         ("a new feed has no keys refused", &[OLD_KEYS],
-            "if is_true(refuse_old_keys) {", "if false && is_true(refuse_old_keys) {"),
+            "Some(is_true(refuse_old_keys).into())", "Some(false.into())"),
         ("the tables below a view are not looked at when a feed is created", &[OWNERS],
             "    with_off(&[c\"row_security\"], || spi::execute(query, true, 0));\n", "    let _ = query;\n"),
         ("a feed is created of rows that row security hides", &[FEEDS],
