@@ -206,11 +206,11 @@ BEGIN
     IF unread IS NOT NULL THEN
         RAISE WARNING 'rows of "%" were not read by all feeds', child
             USING DETAIL = format('They are missed by: %s.', unread),
-                HINT = 'Attach it again until they have read these rows.';
+                HINT = 'Roll back, or attach it again until they have read these rows.';
     END IF;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'rows of "%" may not have been read by all feeds', child USING DETAIL = split_part(SQLERRM, E'\n', 1),
-        HINT = 'If so, attach it again until they have read these rows.';
+        HINT = 'If so, roll back, or attach it again until they have read these rows.';
 END
 $$;
 COMMENT ON FUNCTION sno_internal.warn_of_unread_rows(regclass, regclass) IS

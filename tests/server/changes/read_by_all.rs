@@ -198,6 +198,40 @@ fn partitions_that_all_feeds_have_read() {
     assert_eq!(code(&mut client, call), "22023");
 }
 
+/// Who has them go all the same is told which feeds have not read their rows.
+#[test]
+fn partitions_that_go_unread() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
+         SELECT sno_create_partitions('log', '1 day', now() - interval '4 days', now() + interval '1 day');
+         INSERT INTO log SELECT sno_new(1, now() - n * interval '1 day'), n FROM generate_series(0, 3) n;
+         SELECT sno_create_feed('all', 'log', margin => '0'), sno_create_feed('some', 'log', margin => '0')",
+    );
+    next_tick();
+    client.run(&stored("SELECT sno_feed('all', NULL::log, 1)"));
+    // The first one is empty, the second was read by one feed, the third by none.
+    for (drops, feeds) in [
+        (true, ""),
+        (false, "\"some\" of role \"postgres\""),
+        (true, "\"all\" of role \"postgres\", \"some\" of role \"postgres\""),
+    ] {
+        let [name, before] = ["partition", "until"].map(|column| {
+            text(&mut client, &format!("SELECT {column} FROM sno_partitions('log') ORDER BY until LIMIT 1"))
+        });
+        let told = told(
+            &server,
+            &format!("SELECT sno_expire_partitions('log', '{before}', {drops}, read_by_all => false)"),
+        );
+        let expected = format!(
+            "WARNING:  rows of \"public.{name}\" were not read by all feeds\nDETAIL:  They are missed by: {feeds}.\n\
+             HINT:  Roll back, or attach it again until they have read these rows."
+        );
+        assert_eq!(told, if feeds.is_empty() { String::new() } else { expected });
+    }
+}
+
 /// Of the last tick of a partition one row was read, and the other was not.
 #[test]
 fn partitions_that_end_with_a_tick_or_within_one() {

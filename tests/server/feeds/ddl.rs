@@ -165,7 +165,7 @@ fn rows_that_a_feed_has_passed() {
     assert_eq!(
         told(&server, "ALTER TABLE log DETACH PARTITION old"),
         "WARNING:  rows of \"public.old\" were not read by all feeds\nDETAIL:  They are missed by: \"unread\" of role \"postgres\".\n\
-         HINT:  Attach it again until they have read these rows."
+         HINT:  Roll back, or attach it again until they have read these rows."
     );
     // A feed of its own has nothing to do with its parent's.
     client.run(
@@ -238,7 +238,7 @@ fn rows_that_a_feed_has_not_read() {
         ));
         let expected = format!(
             "WARNING:  rows of \"public.two\" may not have been read by all feeds\nDETAIL:  {detail}\n\
-             HINT:  If so, attach it again until they have read these rows."
+             HINT:  If so, roll back, or attach it again until they have read these rows."
         );
         assert_eq!(told(&server, "BEGIN; ALTER TABLE log DETACH PARTITION two; ROLLBACK"), expected);
     }
