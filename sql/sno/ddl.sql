@@ -316,6 +316,31 @@ $$;
 COMMENT ON FUNCTION sno_internal.after_switch(regclass) IS
     'internal: warn of a table whose triggers do not refuse keys of earlier transactions';
 
+-- Warns that a table with feeds accepts rows that these can miss, when one of its triggers was dropped, or replaced by
+-- another one, which does not guard a key.
+CREATE FUNCTION sno_internal.warn_of_lost_guard(relation regclass, replaced oid) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    feeds text;
+BEGIN
+    IF EXISTS (SELECT FROM pg_trigger t JOIN sno_internal.guards(relation) g ON g.trigger = t.tgname
+        WHERE t.oid = replaced) THEN
+        RETURN;
+    END IF;
+    SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner) INTO feeds
+    FROM sno_internal.readers(relation) r;
+    IF feeds IS NOT NULL THEN
+        RAISE WARNING 'keys of earlier transactions are not refused in "%" now', relation
+            USING DETAIL = format('Rows with such keys can be missed by: %s.', feeds),
+            HINT = format('Before others write it, as its owner: SELECT %s.sno_refuse_old_keys(%L)',
+                sno_internal.schema(), relation);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_lost_guard(regclass, oid) IS
+    'internal: warn of a table with feeds whose trigger for keys of earlier transactions was dropped or replaced';
+
 -- Does what follows from a command on one table.
 CREATE FUNCTION sno_internal.after_command(relation regclass, child regclass, added smallint, is_detached boolean)
     RETURNS void
@@ -366,7 +391,21 @@ CREATE FUNCTION sno_internal.follow_ddl() RETURNS event_trigger
 AS $$
 DECLARE
     altered pg_catalog.oid[];
+    guarded pg_catalog.oid;
 BEGIN
+    IF TG_EVENT OPERATOR(pg_catalog.=) 'sql_drop' THEN
+        FOR guarded IN
+            SELECT c.oid FROM pg_catalog.pg_event_trigger_dropped_objects() d
+            JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) d.address_names[1]
+            JOIN pg_catalog.pg_class c ON c.relnamespace OPERATOR(pg_catalog.=) n.oid
+                AND c.relname OPERATOR(pg_catalog.=) d.address_names[2]
+            WHERE d.original AND d.object_type OPERATOR(pg_catalog.=) 'trigger'
+                AND d.address_names[3] OPERATOR(pg_catalog.=) ANY ('{sno_own_keys,sno_changed_keys}'::pg_catalog.text[])
+        LOOP
+            PERFORM sno_internal.warn_of_lost_guard(guarded::pg_catalog.regclass, NULL);
+        END LOOP;
+        RETURN;
+    END IF;
     -- For each object apart: a join would read all of a catalog.
     IF TG_EVENT OPERATOR(pg_catalog.=) 'ddl_command_end' AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_event_trigger_ddl_commands() d WHERE coalesce((
@@ -404,7 +443,8 @@ BEGIN
     );
     IF NOT EXISTS (
         SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
-        WHERE p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
+        WHERE (p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
+                OR g.tgname OPERATOR(pg_catalog.=) ANY ('{sno_own_keys,sno_changed_keys}'::pg_catalog.name[]))
             AND (g.tgrelid OPERATOR(pg_catalog.=) ANY (altered) OR g.oid OPERATOR(pg_catalog.=) ANY (altered))
     ) THEN
         RETURN;
@@ -414,6 +454,9 @@ BEGIN
             pg_catalog.pg_event_trigger_table_rewrite_reason());
     ELSIF TG_TAG OPERATOR(pg_catalog.=) 'CREATE TRIGGER' THEN
         PERFORM sno_internal.restore_dependency(altered[1]);
+        PERFORM sno_internal.warn_of_lost_guard(g.tgrelid, g.oid) FROM pg_catalog.pg_trigger g
+        WHERE g.oid OPERATOR(pg_catalog.=) altered[1]
+            AND g.tgname OPERATOR(pg_catalog.=) ANY ('{sno_own_keys,sno_changed_keys}'::pg_catalog.name[]);
     ELSE
         PERFORM sno_internal.after_command(c.relation, c.child, c.added, c.is_detached)
         FROM sno_internal.sno_altered() c;
@@ -449,6 +492,9 @@ CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
     EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
+CREATE EVENT TRIGGER sno_follow_drops ON sql_drop WHEN TAG IN ('DROP TRIGGER')
+    EXECUTE FUNCTION sno_internal.follow_ddl();
+COMMENT ON EVENT TRIGGER sno_follow_drops IS 'warns of DDL that lets tables with feeds have rows that these miss';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
 CREATE EVENT TRIGGER sno_follow_publications ON ddl_command_end WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION')
@@ -461,7 +507,9 @@ DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_publications,sno_follow_rewrites}'::pg_catalog.name[] LOOP
+    FOREACH name IN ARRAY
+        '{sno_follow_ddl,sno_follow_drops,sno_follow_publications,sno_follow_rewrites}'::pg_catalog.name[]
+    LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         IF EXISTS (SELECT FROM pg_catalog.pg_roles r
             WHERE r.oid OPERATOR(pg_catalog.=) '10'::pg_catalog.oid AND r.rolsuper) THEN

@@ -418,6 +418,61 @@ fn triggers_that_are_disabled_are_said() {
     }
 }
 
+/// The same where a table has feeds, and one of its triggers is dropped, or another one takes its name.
+#[test]
+fn triggers_that_are_dropped_or_replaced_are_said() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice; GRANT CREATE ON SCHEMA public TO alice; CREATE SCHEMA \"A b\";
+         CREATE TABLE \"A b\".events (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF \"A b\".events DEFAULT;
+         CREATE VIEW shown AS SELECT id FROM \"A b\".events; CREATE TABLE without (id sno PRIMARY KEY);
+         SELECT sno_create_feed('feed', '\"A b\".events'), sno_create_feed('shown', 'shown'), sno_refuse_old_keys('without');
+         CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         SET ROLE alice; CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')",
+    );
+    let warning = |table: &str, feeds: &[&str], role: &str| {
+        let feeds: Vec<_> = feeds.iter().map(|feed| format!("\"{feed}\" of role \"{role}\"")).collect();
+        format!(
+            "WARNING:  keys of earlier transactions are not refused in \"{}\" now\n\
+             DETAIL:  Rows with such keys can be missed by: {}.\n\
+             HINT:  Before others write it, as its owner: SELECT public.sno_refuse_old_keys('{table}')",
+            table,
+            feeds.join(", ")
+        )
+    };
+    let events = warning("\"A b\".events", &["feed", "shown"], "postgres");
+    let create = "CREATE OR REPLACE TRIGGER sno_own_keys AFTER INSERT ON \"A b\".events FOR EACH ROW";
+    let guard = "EXECUTE FUNCTION sno_internal.refuse_old_key()";
+    for (sql, expected) in [
+        ("DROP TRIGGER sno_own_keys ON \"A b\".events".to_owned(), &*events),
+        ("DROP TRIGGER IF EXISTS sno_own_keys ON \"A b\".events".into(), ""),
+        ("SELECT sno_refuse_old_keys('\"A b\".events')".into(), ""),
+        ("DO $$ BEGIN DROP TRIGGER sno_changed_keys ON \"A b\".events; END $$".into(), &events),
+        ("SELECT sno_refuse_old_keys('\"A b\".events')".into(), ""),
+        (format!("{create} EXECUTE FUNCTION own()"), &events),
+        (format!("{create} WHEN (false) {guard}"), &events),
+        (format!("{create} WHEN (NOT sno_holds_horizon(NEW.id)) {guard}"), ""),
+        ("CREATE TRIGGER another AFTER INSERT ON \"A b\".events FOR EACH ROW EXECUTE FUNCTION own()".into(), ""),
+        ("DROP TRIGGER another ON \"A b\".events".into(), ""),
+        ("DROP TRIGGER sno_own_keys ON without; DROP TRIGGER sno_changed_keys ON without".into(), ""),
+        ("CREATE TRIGGER sno_own_keys AFTER INSERT ON without FOR EACH ROW EXECUTE FUNCTION own()".into(), ""),
+        ("SET ROLE alice; DROP TRIGGER sno_own_keys ON hers".into(), &warning("public.hers", &["hers"], "alice")),
+        ("DROP TABLE part".into(), ""),
+    ] {
+        assert_eq!(told(&server, &sql), expected, "{sql}");
+    }
+    // It never keeps anybody from working.
+    client.run("RESET ROLE; SELECT sno_refuse_old_keys('hers'); REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC; CREATE TABLE other (n integer)");
+    client.run("ALTER TABLE other OWNER TO alice; CREATE TRIGGER t AFTER INSERT ON other EXECUTE FUNCTION own()");
+    assert_eq!(told(&server, "SET ROLE alice; DROP TRIGGER t ON other"), "");
+    assert_eq!(
+        told(&server, "SET ROLE alice; DROP TRIGGER sno_own_keys ON hers"),
+        "WARNING:  logs of changes and feeds may not know what \"DROP TRIGGER\" has done\nDETAIL:  SQLSTATE 42501\n\
+         HINT:  Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys()."
+    );
+}
+
 /// Of a domain over the type, the owner of the extension's schema can have a function of the same name.
 #[test]
 fn functions_of_the_schemas_owner() {
