@@ -488,6 +488,40 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_publication() IS 'internal: what the event trigger for publications does';
 
+-- Warns that a view which was replaced can have rows that feeds of it, or of views of it, have passed. A new view is
+-- below none. The views of changes are replaced by sno_track_changes(), with the same rows.
+CREATE FUNCTION sno_internal.follow_view() RETURNS event_trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    replaced record;
+BEGIN
+    FOR replaced IN
+        WITH RECURSIVE above(replaced, oid) AS (
+            SELECT d.objid, d.objid FROM pg_event_trigger_ddl_commands() d
+            WHERE NOT EXISTS (SELECT FROM pg_rewrite r JOIN pg_depend f ON f.objid = r.oid
+                WHERE r.ev_class = d.objid AND f.classid = 'pg_rewrite'::regclass AND f.refclassid = 'pg_proc'::regclass
+                    AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure)
+            UNION
+            SELECT a.replaced, r.ev_class
+            FROM above a JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = a.oid
+                AND d.classid = 'pg_rewrite'::regclass JOIN pg_rewrite r ON r.oid = d.objid
+        )
+        SELECT a.replaced::regclass AS view,
+            string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds
+        FROM sno_internal.feed_positions f JOIN above a ON a.oid = f.source WHERE f.position IS NOT NULL
+        GROUP BY a.replaced
+    LOOP
+        RAISE WARNING 'rows that "%" has only now can be missed', replaced.view
+            USING DETAIL = format('If their keys are before the position, they are not read by: %s.', replaced.feeds),
+            HINT = 'If there are such rows, call sno_seek_feed() with a time before them: from there all come again.';
+    END LOOP;
+EXCEPTION WHEN OTHERS THEN
+    RAISE LOG 'a view may have rows that feeds have passed';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_view() IS 'internal: what the event trigger for views does';
+
 CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
     EXECUTE FUNCTION sno_internal.follow_ddl();
@@ -500,6 +534,9 @@ COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows 
 CREATE EVENT TRIGGER sno_follow_publications ON ddl_command_end WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION')
     EXECUTE FUNCTION sno_internal.follow_publication();
 COMMENT ON EVENT TRIGGER sno_follow_publications IS 'warns of publications that have the positions of feeds';
+CREATE EVENT TRIGGER sno_follow_views ON ddl_command_end WHEN TAG IN ('CREATE VIEW')
+    EXECUTE FUNCTION sno_internal.follow_view();
+COMMENT ON EVENT TRIGGER sno_follow_views IS 'warns of views that are replaced while feeds read them';
 -- ENABLE ALWAYS, so that they also follow DDL that replication applies. They belong to the first superuser, if it still
 -- is one, whoever creates the extension: only superusers can own event triggers, so REASSIGN OWNED of another one would
 -- fail.
@@ -507,9 +544,8 @@ DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY
-        '{sno_follow_ddl,sno_follow_drops,sno_follow_publications,sno_follow_rewrites}'::pg_catalog.name[]
-    LOOP
+    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_drops,sno_follow_publications,sno_follow_rewrites,'
+        'sno_follow_views}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         IF EXISTS (SELECT FROM pg_catalog.pg_roles r
             WHERE r.oid OPERATOR(pg_catalog.=) '10'::pg_catalog.oid AND r.rolsuper) THEN

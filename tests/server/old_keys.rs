@@ -453,18 +453,30 @@ fn triggers_that_are_dropped_or_replaced_are_said() {
         (format!("{create} EXECUTE FUNCTION own()"), &events),
         (format!("{create} WHEN (false) {guard}"), &events),
         (format!("{create} WHEN (NOT sno_holds_horizon(NEW.id)) {guard}"), ""),
-        ("CREATE TRIGGER another AFTER INSERT ON \"A b\".events FOR EACH ROW EXECUTE FUNCTION own()".into(), ""),
+        (
+            "CREATE TRIGGER another AFTER INSERT ON \"A b\".events FOR EACH ROW EXECUTE FUNCTION own()"
+                .into(),
+            "",
+        ),
         ("DROP TRIGGER another ON \"A b\".events".into(), ""),
         ("DROP TRIGGER sno_own_keys ON without; DROP TRIGGER sno_changed_keys ON without".into(), ""),
-        ("CREATE TRIGGER sno_own_keys AFTER INSERT ON without FOR EACH ROW EXECUTE FUNCTION own()".into(), ""),
-        ("SET ROLE alice; DROP TRIGGER sno_own_keys ON hers".into(), &warning("public.hers", &["hers"], "alice")),
+        (
+            "CREATE TRIGGER sno_own_keys AFTER INSERT ON without FOR EACH ROW EXECUTE FUNCTION own()".into(),
+            "",
+        ),
+        (
+            "SET ROLE alice; DROP TRIGGER sno_own_keys ON hers".into(),
+            &warning("public.hers", &["hers"], "alice"),
+        ),
         ("DROP TABLE part".into(), ""),
     ] {
         assert_eq!(told(&server, &sql), expected, "{sql}");
     }
     // It never keeps anybody from working.
     client.run("RESET ROLE; SELECT sno_refuse_old_keys('hers'); REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC; CREATE TABLE other (n integer)");
-    client.run("ALTER TABLE other OWNER TO alice; CREATE TRIGGER t AFTER INSERT ON other EXECUTE FUNCTION own()");
+    client.run(
+        "ALTER TABLE other OWNER TO alice; CREATE TRIGGER t AFTER INSERT ON other EXECUTE FUNCTION own()",
+    );
     assert_eq!(told(&server, "SET ROLE alice; DROP TRIGGER t ON other"), "");
     assert_eq!(
         told(&server, "SET ROLE alice; DROP TRIGGER sno_own_keys ON hers"),

@@ -389,7 +389,10 @@ fn dumps_and_the_end() {
     COPY.check(&mut restored, "after a restore");
     assert_eq!(code(&mut restored, "DROP TABLE p1"), "2BP01");
     let ours = "SELECT string_agg(concat(evtname, evtenabled), ' ' ORDER BY evtname) FROM pg_event_trigger";
-    assert_eq!(text(&mut restored, ours), "sno_follow_ddlA sno_follow_dropsA sno_follow_publicationsA sno_follow_rewritesA");
+    assert_eq!(
+        text(&mut restored, ours),
+        "sno_follow_ddlA sno_follow_dropsA sno_follow_publicationsA sno_follow_rewritesA sno_follow_viewsA"
+    );
     // No function takes a command that a role has kept, and that is no more.
     assert_eq!(
         text(

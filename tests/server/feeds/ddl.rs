@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use sno_tests::{Server, Sql as _, code, error, next_tick, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, next_tick, stored, text, wait_until};
 
 use crate::changes::ddl::told;
 
@@ -203,6 +203,49 @@ fn rows_that_a_feed_has_passed() {
         "WARNING:  rows of \"public.kept\" may have keys that feeds have passed\nDETAIL:  query would be affected by row-level security policy for table \"kept\"\n\
          HINT:  If so, call sno_seek_feed() with a time before them."
     );
+}
+
+/// Who replaces a view below a feed that has read is told that its new rows can be missed.
+#[test]
+fn views_that_are_replaced() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice; GRANT CREATE ON SCHEMA public TO alice;
+         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(), n integer); CREATE VIEW low AS SELECT * FROM items WHERE n < 5;
+         CREATE VIEW over AS SELECT * FROM low; CREATE VIEW apart AS SELECT * FROM items; SELECT sno_track_changes('items');
+         SELECT sno_create_feed(source, source::regclass, margin => '0') FROM unnest('{low,over,items}'::text[]) source;
+         SELECT sno_create_feed('changes', 'items_changes', key => 'changed', margin => '0'); INSERT INTO items (n) VALUES (1)",
+    );
+    let replace = "CREATE OR REPLACE VIEW low AS SELECT * FROM items WHERE n < 9";
+    assert_eq!(told(&server, replace), "", "nothing was read");
+    next_tick();
+    for feed in ["over", "items"] {
+        client.run(&stored(&format!("SELECT sno_feed('{feed}', NULL::{feed})")));
+    }
+    client.run(&stored("SELECT sno_feed('changes', NULL::items_changes)"));
+    let warning = |feeds: &str| {
+        format!(
+            "WARNING:  rows that \"public.low\" has only now can be missed\n\
+             DETAIL:  If their keys are before the position, they are not read by: {feeds}.\n\
+             HINT:  If there are such rows, call sno_seek_feed() with a time before them: from there all come again."
+        )
+    };
+    assert_eq!(told(&server, replace), warning("\"over\" of role \"postgres\""));
+    client.run(&stored("SELECT sno_feed('low', NULL::low)"));
+    let both = "\"low\" of role \"postgres\", \"over\" of role \"postgres\"";
+    assert_eq!(told(&server, &format!("DO $$ BEGIN {replace}; END $$")), warning(both));
+    for sql in [
+        "CREATE OR REPLACE VIEW apart AS SELECT * FROM items WHERE n < 9",
+        "CREATE VIEW new AS SELECT * FROM low",
+        "CREATE TEMP VIEW passing AS SELECT * FROM low",
+        "ALTER TABLE items ADD COLUMN more integer; SELECT sno_track_changes('items')",
+        "SET ROLE alice; CREATE OR REPLACE VIEW hers AS SELECT 1",
+    ] {
+        assert_eq!(told(&server, sql), "", "{sql}");
+    }
+    client.run("REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC");
+    assert_eq!(told(&server, "SET ROLE alice; CREATE OR REPLACE VIEW hers AS SELECT 1"), "");
 }
 
 /// Who detaches a partition that a feed has not read is told so, also if that locks out nobody.
