@@ -71,7 +71,8 @@ BEGIN
             IF goes_on_after < read_up_to THEN
                 RAISE WARNING 'feed "%" of role "%" goes back from "%" to "%"', feed, owner, read_up_to, goes_on_after
                     USING DETAIL = 'Its rows between these IDs come again when the clock reaches them.',
-                        HINT = 'By then, have its consumer ignore the rows that it has.';
+                        HINT = 'By then, have its consumer ignore the rows that it has. Programs that have stored a '
+                            'horizon go back, too.';
                 RETURN NEXT;
             END IF;
         ELSIF read_up_to > sno_internal.sno_last(clock_timestamp(), true) THEN

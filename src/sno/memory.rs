@@ -26,6 +26,7 @@ impl Scheme for SnoScheme {
     const MARKS: &'static str = "sno.marks";
     const VIEW: &'static str = "sno_generators";
     const SPAN: &'static str = SPAN;
+    const READERS: &'static str = " Programs that have stored a horizon go back to the time before.";
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
 

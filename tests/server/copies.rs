@@ -52,8 +52,7 @@ fn a_promotion_is_logged_once() {
     assert_eq!(count(&standby, PROMOTED), 0, "nothing was generated yet");
     draw(&standby, &mut ids);
     assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (1, 1), "{}", standby.log());
-    let detail =
-        "DETAIL:  File \"sno.marks\" was written on WAL timeline 1, and the server is on timeline 2.";
+    let detail = "DETAIL:  File \"sno.marks\" was written on WAL timeline 1, and the server is on timeline 2. Programs that have stored a horizon go back to the time before.";
     assert_eq!(count(&standby, detail), 1, "{}", standby.log());
     standby.restart(Mode::Immediate);
     draw(&standby, &mut ids);

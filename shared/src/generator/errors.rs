@@ -155,6 +155,7 @@ fn copied<S: Scheme>(from: &Place, here: &Place, drawn: Option<Prefix>) -> Error
             ),
         )
     };
+    let detail = detail + S::READERS;
     match drawn {
         // The server cannot tell its original from a former primary with a number of its own that is primary again,
         // where nothing has to be done.

@@ -25,6 +25,8 @@ pub trait Scheme: Copy + 'static {
     const CLOCK: &'static str = "the server's clock";
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
+    /// Who has to go back when the server begins in another place, beside feeds: a sentence after another one, or nothing.
+    const READERS: &'static str = "";
 
     /// The time from which its ticks are counted.
     fn epoch(self) -> Epoch;

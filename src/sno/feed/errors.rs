@@ -117,7 +117,7 @@ impl Feed {
         let message = format!("feed \"{name}\" goes back from \"{position}\" to \"{last}\"");
         Error::new(SqlState::ERRCODE_WARNING, message)
             .detail("The clock is behind the one by which it was read: so that it misses no row, those between these IDs come again.")
-            .hint("Have its consumer ignore the rows that it has.")
+            .hint("Have its consumer ignore the rows that it has. Programs that have stored a horizon go back, too.")
     }
 
     /// Of a feed that was not moved since the server was promoted, restored or copied.

@@ -147,6 +147,7 @@ fn goes_back(server: &Server, call: &str) {
     let output = server.psql(call);
     let [answer, told] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(told.starts_with("WARNING:  feed \"feed\" goes back from \""), "{told}");
+    assert!(told.contains("Programs that have stored a horizon go back, too."), "{told}");
     assert!(["f", ""].contains(&answer.trim()), "{answer}");
 }
 
@@ -170,4 +171,20 @@ fn before_a_peek() {
         "SELECT coalesce(string_agg(n::text, ' ' ORDER BY id), '') FROM sno_peek_feed('feed', NULL::items)";
     goes_back(&server, peek);
     assert_eq!(text(&mut client, peek), "2");
+}
+
+/// Who lowers the horizons is told what goes back: feeds, and what feeds do not do for programs that store horizons.
+#[test]
+fn by_a_call_of_this_database() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    client.run(&format!("{SETUP} {INSERT} (0)"));
+    server.advance_clock(FAST);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "0 1");
+    server.advance_clock(-FAST);
+    let told = String::from_utf8(server.psql("SELECT FROM sno_lower_horizon()").stderr).unwrap();
+    assert!(told.starts_with("WARNING:  feed \"feed\" of role \"postgres\" goes back from \""), "{told}");
+    assert!(told.contains("Programs that have stored a horizon go back, too."), "{told}");
 }
