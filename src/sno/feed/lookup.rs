@@ -157,7 +157,7 @@ impl Feed {
     /// own, or the source is a superuser's.
     pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
         let feed = Self::find(name, source, Sees::Now);
-        if source.is_none() && !feed.is_trusted() {
+        if source != Some(feed.source) && !feed.is_trusted() {
             raise(|| no_source_named(feed));
         }
         feed

@@ -290,11 +290,14 @@ fn names_alone() {
          CREATE VIEW s.trap AS SELECT * FROM s.own WHERE s.trap(); SELECT sno_create_feed('trap', 's.trap', margin => '0')",
     );
     next_tick();
-    let refused = error(&mut client, "CALL sno_wait_feed('trap', '0')");
-    assert_eq!(
-        (refused.code().code(), refused.message()),
-        ("42501", "source of feed \"trap\" of role \"member\" must be named")
-    );
+    for call in ["CALL sno_wait_feed('trap', '0')", "CALL sno_wait_feed('trap', '0', source => 'mails')"] {
+        let refused = error(&mut client, call);
+        assert_eq!(
+            (refused.code().code(), refused.message()),
+            ("42501", "source of feed \"trap\" of role \"member\" must be named"),
+            "{call}"
+        );
+    }
     assert_eq!(
         error(&mut client, "CALL sno_wait_feed('trap', '0', source => 's.trap')").message(),
         "as postgres"
