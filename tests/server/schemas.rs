@@ -226,6 +226,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "CALL trap.sno_wait_feed('twice'::text, '5 s'::interval, NULL::boolean, NULL::regclass)",
         "BEGIN; CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer); DROP TABLE read;
          SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, '2222222222222222'::trap.sno, NULL::regclass); COMMIT",
+        "SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, 'xxxxxxxxxxxxxxxx'::trap.sno, NULL::regclass)",
         "CALL trap.sno_wait_read('log'::text, '2222222222222222'::trap.sno, '1 s'::interval, NULL::boolean, 'public.log'::regclass)",
         "CALL trap.sno_wait_read('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, '10 ms'::interval, NULL::boolean, NULL::regclass)",
         "SELECT trap.sno_seek_feed('log'::text, '-infinity'::timestamptz, NULL::trap.sno, 'public.log'::regclass)",

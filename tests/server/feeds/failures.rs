@@ -178,7 +178,7 @@ fn the_way_back_over_unread_rows() {
     client.run(&format!("{INSERT} (0)"));
     next_tick();
     let last = id(&mut client, 0);
-    client.run(&format!("SELECT sno_seek_feed('divided', after => id) FROM items WHERE n = 3"));
+    client.run("SELECT sno_seek_feed('divided', after => id) FROM items WHERE n = 3");
     let third = id(&mut client, 3);
     assert_eq!(
         told(&format!("'divided', after => '{last}'")),
