@@ -42,7 +42,8 @@ unsafe extern "C-unwind" fn hook(
     let command = (*statement).utilityStmt;
     if (*command).type_ == NodeTag::T_DropStmt {
         let DropStmt { removeType, objects, .. } = *command.cast::<DropStmt>();
-        if removeType == ObjectType::OBJECT_TABLE {
+        // In a transaction that only reads, as on a standby, PostgreSQL refuses it, and no such lock can be taken.
+        if removeType == ObjectType::OBJECT_TABLE && !pg_sys::XactReadOnly {
             nodes(objects).iter().for_each(|&name| check(name.cast()));
         }
     }
@@ -63,8 +64,11 @@ unsafe fn check(name: *const List) {
         let lock = pg_sys::AccessExclusiveLock as c_int;
         raw::LockRelationOid(parent, lock);
         raw::LockRelationOid(table, lock);
-        // Others can have renamed or detached it meanwhile.
-        if named(name) == table && raw::get_partition_parent(table, true) == parent {
+        // Others can have renamed or detached it meanwhile; of one that is no partition, PostgreSQL finds no parent.
+        if named(name) == table
+            && raw::get_rel_relispartition(table)
+            && raw::get_partition_parent(table, true) == parent
+        {
             return check_locked(table);
         }
     }

@@ -341,15 +341,24 @@ fn partitions_are_dropped_once_they_are_read() {
     let mut dropping = server.connect_as("alice");
     let pid: i32 = dropping.one("SELECT pg_backend_pid()");
     client.run("BEGIN; INSERT INTO app.log VALUES (1)");
+    let waits = format!("SELECT {pid} = ANY (SELECT pid FROM pg_locks WHERE NOT granted)");
     thread::scope(|scope| {
         let drop = scope.spawn(|| code(&mut dropping, "DROP TABLE app.one"));
-        wait_until("a lock", || {
-            let waits = format!("SELECT {pid} = ANY (SELECT pid FROM pg_locks WHERE NOT granted)");
-            server.connect().one::<bool>(&waits)
-        });
+        wait_until("a lock", || server.connect().one::<bool>(&waits));
         client.run("COMMIT");
         assert_eq!(drop.join().unwrap(), "55000");
     });
+    // It waits for the DETACH that the HINT advises.
+    client.run("CREATE TABLE app.apart PARTITION OF app.log FOR VALUES FROM (10) TO (11); INSERT INTO app.log VALUES (10)");
+    client.run("ALTER TABLE app.apart OWNER TO alice; BEGIN; ALTER TABLE app.log DETACH PARTITION app.apart");
+    thread::scope(|scope| {
+        let drop = scope.spawn(|| dropping.batch_execute("DROP TABLE app.apart"));
+        wait_until("a lock", || server.connect().one::<bool>(&waits));
+        client.run("COMMIT");
+        drop.join().unwrap().unwrap();
+    });
+    // PostgreSQL's own error comes first.
+    assert_eq!(code(&mut server.connect_as("alice"), "BEGIN READ ONLY; DROP TABLE app.one"), "25006");
     next_tick();
     client.run(read);
     dropping.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class");
