@@ -51,10 +51,10 @@ FROM unnest(ARRAY[
     $q$gid_lower('', now())$q$
 ]) command;
 --> command|answer
---> sno_internal.snowflake_si_base_clock()|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / It is set in postgresql.conf or with ALTER SYSTEM.
+--> sno_internal.snowflake_si_base_clock()|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / Correct it in the configuration of the server, and reload.
 --> sno_internal.snowflake_si_machine_bits()|5
---> snowflake_si_new()|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / It is set in postgresql.conf or with ALTER SYSTEM.
---> snowflake_si_time(1)|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / It is set in postgresql.conf or with ALTER SYSTEM.
+--> snowflake_si_new()|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / Correct it in the configuration of the server, and reload.
+--> snowflake_si_time(1)|22023: invalid value for parameter "sno_compat.snowflake_si_base_clock": "" / A site chooses its base clock before its first ID. / Correct it in the configuration of the server, and reload.
 --> snowflake_si_time(-1, '2020-01-01Z')|22003: Snowflake-SI ID out of range: -1 / A Snowflake-SI ID is between 0 and 9007199254740991.
 --> snowflake_si_time(9007199254740992, '2020-01-01Z')|22003: Snowflake-SI ID out of range: 9007199254740992 / A Snowflake-SI ID is between 0 and 9007199254740991.
 --> snowflake_si_time(1, '2003-03-18 07:20:19.224Z')|22023: invalid base clock: "2003-03-18 07:20:19.224+00" / A base clock is after 2003-03-18T07:20:19.224Z.

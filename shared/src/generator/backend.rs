@@ -80,7 +80,7 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
     fn machine(&self) -> Machine {
         static MACHINE: OnceLock<Machine> = OnceLock::new();
         // Elsewhere than on Linux there is no such file, and the name has to do.
-        *MACHINE.get_or_init(|| Machine::new(&host_name(), &fs::read(BOOT).unwrap_or_default()))
+        *MACHINE.get_or_init(|| Machine::new(host_name(), &fs::read(BOOT).unwrap_or_default()))
     }
 
     fn random(&self) -> io::Result<u64> {

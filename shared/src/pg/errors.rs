@@ -175,7 +175,7 @@ impl Error {
         let message = format!("invalid value for parameter \"{setting}\":");
         Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &message, value)
             .detail(sentence(reason))
-            .hint("It is set in postgresql.conf or with ALTER SYSTEM.")
+            .hint("Correct it in the configuration of the server, and reload.")
     }
 }
 

@@ -141,6 +141,7 @@ unsafe extern "C-unwind" {
     ) -> c_long;
     pub fn makeRangeVarFromNameList(names: *const List) -> *mut pg_sys::RangeVar;
     pub fn get_rel_relispartition(relation: Oid) -> bool;
+    pub fn get_rel_relkind(relation: Oid) -> c_char;
     pub fn get_extension_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub fn get_partition_parent(relation: Oid, even_if_detached: bool) -> Oid;
     pub fn GetLatestSnapshot() -> Snapshot;

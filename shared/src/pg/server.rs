@@ -91,8 +91,14 @@ pub fn database_exists(database: u32) -> bool {
     unsafe { pg_sys::SearchSysCacheExists(cache as _, database.into(), none, none, none) }
 }
 
-/// The name of the machine or container.
-pub fn host_name() -> Vec<u8> {
+/// The name of the machine or container when the server was started, if the library is preloaded: a list of hosts has one
+/// value for all sessions, also if the machine is renamed meanwhile.
+pub fn host_name() -> &'static [u8] {
+    static NAME: OnceLock<Vec<u8>> = OnceLock::new();
+    NAME.get_or_init(read_host_name)
+}
+
+fn read_host_name() -> Vec<u8> {
     let mut name = [0_u8; 256];
     unsafe extern "C" {
         // The function of POSIX, which `pg_sys` does not have.

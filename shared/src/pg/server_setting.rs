@@ -83,7 +83,7 @@ impl<T: OfOneServer> FromStr for OfThisHost<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        value_for_host(text, &String::from_utf8_lossy(&host_name())).map(Self)
+        value_for_host(text, &String::from_utf8_lossy(host_name())).map(Self)
     }
 }
 
@@ -95,6 +95,8 @@ pub trait Define: Sync {
 
 impl<T: FromStr<Err: ToString>> Define for Setting<T> {
     fn define(&'static self) {
+        // All sessions of the server have it from here.
+        host_name();
         // SAFETY: the hooks raise no error, and can't panic.
         unsafe {
             GucRegistry::define_string_guc_with_hooks(

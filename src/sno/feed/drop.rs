@@ -20,6 +20,9 @@ use crate::pg::{
 const TRIGGER: &CStr = c"refuse_old_key";
 const CHECK: &CStr = c"check_drop";
 
+const TABLES: [u8; 3] =
+    [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_FOREIGN_TABLE];
+
 /// The hook of another library, which ours replaces and calls.
 static mut NEXT: pg_sys::ProcessUtility_hook_type = None;
 
@@ -57,7 +60,9 @@ unsafe fn check(name: *const List) {
     let name = raw::makeRangeVarFromNameList(name);
     loop {
         let table = named(name);
-        if table == Oid::INVALID || !raw::get_rel_relispartition(table) || !may_drop(table) {
+        // Indexes can be partitions, too, which DROP TABLE does not drop.
+        let is_table = TABLES.contains(&(raw::get_rel_relkind(table) as u8));
+        if !is_table || !raw::get_rel_relispartition(table) || !may_drop(table) {
             return;
         }
         let parent = raw::get_partition_parent(table, true);

@@ -325,6 +325,10 @@ fn partitions_are_dropped_once_they_are_read() {
     other.run("BEGIN; SELECT FROM app.log");
     assert_eq!(code(&mut server.connect_as("bob"), "SET lock_timeout = '1 s'; DROP TABLE app.one"), "42501");
     other.run("ROLLBACK");
+    assert_eq!(
+        error(&mut server.connect_as("alice"), "DROP TABLE app.one_pkey").hint(),
+        Some("Use DROP INDEX to remove an index.")
+    );
     // A table goes with all that it has.
     client.run("DROP TABLE IF EXISTS app.none, app.empty; BEGIN; DROP TABLE app.log; ROLLBACK");
     // Once they are read, or detached.
