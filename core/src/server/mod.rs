@@ -19,6 +19,17 @@
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
 //!
+//! # When horizons hold no more
+//!
+//! Readers of two kinds have to know that: one in the middle of a computation, by the *era* in shared memory, and one that was
+//! given a horizon before and has stored what it has read, by the *number of the last lowering*, which it has stored with it.
+//!
+//! | event | era | number of the last lowering |
+//! |---|---|---|
+//! | a clock was fast, and the horizons were lowered | the next one | a new one, in the file as `lowered` |
+//! | the server begins in another place: it was promoted, restored or copied, or its marks were lost | 0, as after each start | a new one, in the file as `begun` |
+//! | a restart, a crash | 0 | stays: no horizon is above its mark in the file |
+//!
 //! # Words
 //!
 //! Documents and messages use the words of the glossary in `docs/reference.md`. The source has a short word for each of
