@@ -1,6 +1,6 @@
 interface Types {
   setTypeParser (oid: number, parse: (text: string) => unknown): void
-  setTypeParser (oid: number, format: 'binary', parse: (bytes: Uint8Array) => never): void
+  setTypeParser (oid: number, format: 'binary', parse: (value: any) => never): void
   getTypeParser (oid: number): (text: string) => unknown
 }
 

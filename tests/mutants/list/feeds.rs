@@ -24,6 +24,12 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a trigger that does not fire is a guard", &[OLD_KEYS],
             "            AND g.tgenabled IN ('O', 'A')\n", ""),
     ]),
+    ("src/sno/feed/drop.rs", &[
+        ("rows that come while a DROP waits go with the partition", &[FEEDS],
+            "let lock = pg_sys::AccessExclusiveLock as c_int;", "let lock = pg_sys::AccessShareLock as c_int;"),
+        ("rows that the transaction of a DROP does not see go with the partition", &[FEEDS],
+            "raw::GetLatestSnapshot()", "raw::GetTransactionSnapshot()"),
+    ]),
     ("src/sno/feed/columns/nulls.rs", &[
         ("one of two conditions forbids nulls", &[OLD_KEYS],
             "boolop == BoolExprType::AND_EXPR && nodes(args)", "boolop != BoolExprType::NOT_EXPR && nodes(args)"),
