@@ -7,7 +7,7 @@ use std::{
 };
 
 use pgrx::pg_sys::{
-    self, DestReceiver, DropStmt, List, NodeTag, ObjectType, Oid, ParamListInfo, PlannedStmt,
+    self, DestReceiver, DropStmt, Node, NodeTag, ObjectType, Oid, ParamListInfo, PlannedStmt,
     QueryCompletion, QueryEnvironment, RangeVar,
 };
 
@@ -22,6 +22,9 @@ const CHECK: &CStr = c"check_drop";
 
 const TABLES: [u8; 3] =
     [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_FOREIGN_TABLE];
+
+/// What DROP TABLE locks with.
+const LOCK: c_int = pg_sys::AccessExclusiveLock as c_int;
 
 /// The hook of another library, which ours replaces and calls.
 static mut NEXT: pg_sys::ProcessUtility_hook_type = None;
@@ -47,18 +50,33 @@ unsafe extern "C-unwind" fn hook(
         let DropStmt { removeType, objects, .. } = *command.cast::<DropStmt>();
         // In a transaction that only reads, as on a standby, PostgreSQL refuses it, and no such lock can be taken.
         if removeType == ObjectType::OBJECT_TABLE && !pg_sys::XactReadOnly {
-            nodes(objects).iter().for_each(|&name| check(name.cast()));
+            let tables = named_tables(nodes(objects));
+            tables.iter().for_each(|&(name, _)| check(name, tables));
         }
     }
     let next = NEXT.unwrap_or(raw::standard_ProcessUtility);
     next(statement, text, is_kept, context, params, environment, receiver, completion);
 }
 
+/// A name in the command, and the table that has it.
+type Named = (*mut RangeVar, Oid);
+
+unsafe fn named_tables<'a>(names: &[*mut Node]) -> &'a [Named] {
+    // As PostgreSQL does before it looks: what others have committed since the transaction began counts.
+    raw::AcceptInvalidationMessages();
+    let tables: *mut Named = raw::palloc(names.len() * size_of::<Named>()).cast();
+    for (place, name) in names.iter().enumerate() {
+        let name = raw::makeRangeVarFromNameList(name.cast());
+        tables.add(place).write((name, named(name)));
+    }
+    slice::from_raw_parts(tables, names.len())
+}
+
 /// Asks `sno_internal.check_drop()` about a partition whose rows the [triggers](TRIGGER) guard, if the role may drop it: who may not, learns nothing
-/// here, and locks nothing. It locks what the command locks, in its order, so that no row comes any more.
-unsafe fn check(name: *const List) {
-    let name = raw::makeRangeVarFromNameList(name);
+/// here, and locks nothing. It locks what the command locks, so that no row comes any more. The partitions of a table that is dropped, too, go with it.
+unsafe fn check(name: *const RangeVar, with: &[Named]) {
     loop {
+        raw::AcceptInvalidationMessages();
         let table = named(name);
         // Indexes can be partitions, too, which DROP TABLE does not drop.
         let is_table = TABLES.contains(&(raw::get_rel_relkind(table) as u8));
@@ -66,15 +84,18 @@ unsafe fn check(name: *const List) {
             return;
         }
         let parent = raw::get_partition_parent(table, true);
-        let lock = pg_sys::AccessExclusiveLock as c_int;
-        raw::LockRelationOid(parent, lock);
-        raw::LockRelationOid(table, lock);
+        raw::LockRelationOid(parent, LOCK);
+        raw::LockRelationOid(table, LOCK);
         // Others can have renamed or detached it meanwhile; of one that is no partition, PostgreSQL finds no parent.
         if named(name) == table
             && raw::get_rel_relispartition(table)
             && raw::get_partition_parent(table, true) == parent
         {
-            return check_locked(table);
+            let goes_with_parent = with.iter().any(|&(name, oid)| oid == parent && named(name) == parent);
+            if !goes_with_parent {
+                check_locked(table);
+            }
+            return;
         }
     }
 }
@@ -104,6 +125,8 @@ unsafe fn check_locked(table: Oid) {
     });
     raw::table_close(relation, pg_sys::NoLock as c_int);
     if is_guarded {
+        // Others can write its own partitions without a lock of it.
+        raw::find_all_inheritors(table, LOCK, ptr::null_mut());
         // Also in a transaction whose own snapshot is older.
         raw::PushActiveSnapshot(raw::GetLatestSnapshot());
         raw::OidFunctionCall1Coll(check, Oid::INVALID, table.into());

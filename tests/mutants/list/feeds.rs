@@ -26,7 +26,11 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/drop.rs", &[
         ("rows that come while a DROP waits go with the partition", &[FEEDS],
-            "let lock = pg_sys::AccessExclusiveLock as c_int;", "let lock = pg_sys::AccessShareLock as c_int;"),
+            "const LOCK: c_int = pg_sys::AccessExclusiveLock as c_int;", "const LOCK: c_int = pg_sys::AccessShareLock as c_int;"),
+        ("rows that come below a partition while a DROP waits go with it", &[FEEDS],
+            "        raw::find_all_inheritors(table, LOCK, ptr::null_mut());\n", ""),
+        ("a DROP does not know that the table was attached", &[FEEDS],
+            "        raw::AcceptInvalidationMessages();\n        let table", "        let table"),
         ("rows that the transaction of a DROP does not see go with the partition", &[FEEDS],
             "raw::GetLatestSnapshot()", "raw::GetTransactionSnapshot()"),
     ]),

@@ -1,6 +1,6 @@
 //! Tables that come below one with a feed: keys that it would miss are refused there, too, and rows that it has passed are said.
 
-use std::thread;
+use std::{thread, time::Duration};
 
 use sno_tests::{Server, Sql as _, code, error, next_tick, stored, text, wait_until};
 
@@ -374,4 +374,48 @@ fn partitions_are_dropped_once_they_are_read() {
     dropping.run("DROP TABLE app.one");
     let none = "CREATE TABLE t (n integer) PARTITION BY LIST (n); CREATE TABLE t1 PARTITION OF t DEFAULT; DROP TABLE t1";
     assert_eq!(told(&server, &format!("DROP TABLE app.log; {none}")), "");
+}
+
+/// What others do to a partition counts until the DROP has locked it, with all that is below it.
+#[test]
+fn partitions_that_others_change_before_their_drop() {
+    let server = Server::builder().start();
+    let (mut client, mut dropping) = (server.connect(), server.connect());
+    client.run(
+        "CREATE TABLE log (id sno DEFAULT sno_new(), n integer, PRIMARY KEY (id, n)) PARTITION BY LIST (n); CREATE TABLE one (LIKE log INCLUDING ALL);
+         CREATE TABLE two PARTITION OF log FOR VALUES IN (2) PARTITION BY LIST (n); CREATE TABLE deep PARTITION OF two DEFAULT;
+         SELECT sno_create_feed('feed', 'log', margin => '0'); INSERT INTO one (n) VALUES (1)",
+    );
+    let pid: i32 = dropping.one("SELECT pg_backend_pid()");
+    let waits = format!("SELECT {pid} = ANY (SELECT pid FROM pg_locks WHERE NOT granted)");
+    // It knows the table as it was when the transaction began.
+    for (change, expected) in [
+        ("ALTER TABLE log ATTACH PARTITION one FOR VALUES IN (1)", "55000"),
+        ("ALTER TABLE log DETACH PARTITION one", "00000"),
+    ] {
+        dropping.run("SELECT FROM one");
+        dropping.run("BEGIN");
+        client.run(change);
+        let code = match dropping.batch_execute("DROP TABLE one") {
+            Ok(()) => "00000".to_owned(),
+            Err(error) => error.code().unwrap().code().to_owned(),
+        };
+        assert_eq!(code, expected, "{change}");
+        dropping.run("ROLLBACK");
+    }
+    // Who has written the lowest partition before, locks none above it.
+    client.run("INSERT INTO deep (n) VALUES (2)");
+    next_tick();
+    client.run("CREATE TABLE taken AS SELECT * FROM sno_feed('feed', NULL::log)");
+    for change in ["INSERT INTO deep (n) VALUES (2)", "LOCK deep; INSERT INTO deep (n) VALUES (2)"] {
+        client.run(&format!("BEGIN; {change}"));
+        thread::scope(|scope| {
+            let drop = scope.spawn(|| error(&mut dropping, "DROP TABLE two"));
+            wait_until("a lock", || server.connect().one::<bool>(&waits));
+            // For longer than the check itself waits for any lock.
+            thread::sleep(Duration::from_millis(200));
+            client.run("COMMIT");
+            assert_eq!(drop.join().unwrap().message(), "rows of \"public.two\" were not read by all feeds");
+        });
+    }
 }
