@@ -419,3 +419,37 @@ fn partitions_that_others_change_before_their_drop() {
         });
     }
 }
+
+/// Only who reads the rows of a partition keeps it, by the column that the feed reads by, and not from going with its table.
+#[test]
+fn partitions_that_no_feed_keeps() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno DEFAULT sno_new(), n integer, other sno DEFAULT sno_new(), PRIMARY KEY (id, n)) PARTITION BY LIST (n);
+         CREATE TABLE one PARTITION OF log FOR VALUES IN (1); CREATE TABLE two PARTITION OF log FOR VALUES IN (2) PARTITION BY LIST (n);
+         CREATE TABLE deep PARTITION OF two DEFAULT; CREATE TABLE three PARTITION OF log FOR VALUES IN (3);
+         SELECT sno_create_feed('log', 'log', margin => '0'), sno_create_feed('two', 'two'), sno_create_feed('deep', 'deep');
+         SELECT sno_refuse_old_keys('log', 'other'); INSERT INTO log (n) VALUES (1), (2)",
+    );
+    next_tick();
+    client.run("CREATE TABLE taken AS SELECT * FROM sno_feed('log', NULL::log)");
+    assert_eq!(told(&server, "BEGIN; ALTER TABLE log DETACH PARTITION one; ROLLBACK"), "");
+    assert_eq!(told(&server, "BEGIN; DROP TABLE one; ROLLBACK"), "");
+    for table in ["two", "deep"] {
+        let detail = error(&mut client, &format!("DROP TABLE {table}")).detail().unwrap().to_owned();
+        assert_eq!(
+            detail,
+            "They are missed by: \"deep\" of role \"postgres\", \"two\" of role \"postgres\"."
+        );
+    }
+    client.run("INSERT INTO log (n) VALUES (1)");
+    for (tables, expected) in [("three, one", "55000"), ("deep, log", "55000"), ("one, three, log", "00000")]
+    {
+        let code = match client.batch_execute(&format!("DROP TABLE {tables} CASCADE")) {
+            Ok(()) => "00000".to_owned(),
+            Err(error) => error.code().unwrap().code().to_owned(),
+        };
+        assert_eq!(code, expected, "{tables}");
+    }
+}
