@@ -290,10 +290,14 @@ AS $$
         UNION
         SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.oid
     )
-    SELECT DISTINCT b.oid::regclass
-    FROM pg_attribute n CROSS JOIN below b JOIN pg_attribute a ON a.attrelid = b.oid AND a.attname = n.attname
-    WHERE n.attrelid = relation AND n.attnum >= added AND (a.atthasmissing OR a.attgenerated = 'v')
-        AND pg_relation_size(b.oid) > 0
+    -- For each table apart: where nothing is known of new catalog rows, a join would compare all with all.
+    SELECT b.oid::regclass
+    FROM below b
+    WHERE pg_relation_size(b.oid) > 0 AND (
+        SELECT coalesce(bool_or(a.atthasmissing OR a.attgenerated = 'v'), false)
+        FROM pg_attribute n JOIN pg_attribute a ON a.attname = n.attname
+        WHERE n.attrelid = relation AND n.attnum >= added AND a.attrelid = b.oid
+    )
 $$;
 COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
     'internal: tables in whose rows new columns have values';
