@@ -76,7 +76,6 @@ unsafe fn named_tables<'a>(names: &[*mut Node]) -> &'a [Named] {
 /// here, and locks nothing. It locks what the command locks, so that no row comes any more. The partitions of a table that is dropped, too, go with it.
 unsafe fn check(name: *const RangeVar, with: &[Named]) {
     loop {
-        raw::AcceptInvalidationMessages();
         let table = named(name);
         // Indexes can be partitions, too, which DROP TABLE does not drop.
         let is_table = TABLES.contains(&(raw::get_rel_relkind(table) as u8));

@@ -30,7 +30,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("rows that come below a partition while a DROP waits go with it", &[FEEDS],
             "        raw::find_all_inheritors(table, LOCK, ptr::null_mut());\n", ""),
         ("a DROP does not know that the table was attached", &[FEEDS],
-            "        raw::AcceptInvalidationMessages();\n        let table", "        let table"),
+            "    raw::AcceptInvalidationMessages();\n    let tables", "    let tables"),
         ("rows that the transaction of a DROP does not see go with the partition", &[FEEDS],
             "raw::GetLatestSnapshot()", "raw::GetTransactionSnapshot()"),
     ]),
