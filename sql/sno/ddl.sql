@@ -239,7 +239,7 @@ BEGIN
         FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
         CROSS JOIN LATERAL sno_internal.guards(i.inhparent) g
         JOIN pg_attribute a ON a.attrelid = i.inhparent AND a.attname = g.key
-            AND a.atttypid IN (SELECT sno_internal.id_types())
+            AND sno_internal.is_id_type(a.atttypid)
         WHERE c.oid = child AND c.relkind IN ('r', 'p')
     LOOP
         BEGIN

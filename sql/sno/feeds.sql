@@ -286,7 +286,7 @@ AS $$
     SELECT array_agg(a.attname ORDER BY a.attnum)
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
         AND i.indisprimary
-    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT sno_internal.id_types())
+    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND sno_internal.is_id_type(a.atttypid)
         AND a.attname = coalesce(possible_keys.key, a.attname)
         AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
         AND (possible_keys.key IS NOT NULL

@@ -142,7 +142,7 @@ BEGIN
     SELECT array_agg(a.attname) INTO keys
     FROM pg_attribute a
     WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-        AND a.atttypid IN (SELECT sno_internal.id_types())
+        AND sno_internal.is_id_type(a.atttypid)
         AND CASE WHEN sno_refuse_old_keys.key IS NOT NULL THEN a.attname = sno_refuse_old_keys.key
             ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = source AND i.indisprimary
                 AND a.attnum = ANY (i.indkey)) END;
@@ -172,7 +172,7 @@ BEGIN
             SELECT b.relation, a.attname
             FROM sno_internal.base_relations(source) b JOIN pg_index i ON i.indrelid = b.relation AND i.indisprimary
             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-                AND a.atttypid IN (SELECT sno_internal.id_types())
+                AND sno_internal.is_id_type(a.atttypid)
             WHERE of_table IS NULL
         )
         SELECT b.relation, b.key, sno_internal.is_distributed(b.relation) AS is_distributed, of_table IS NOT NULL AND (

@@ -8,7 +8,7 @@ AS $$
         SELECT min(a.attname::text) AS name
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
             AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT sno_internal.id_types())
+        WHERE i.indrelid = of_table AND i.indisprimary AND sno_internal.is_id_type(a.atttypid)
         HAVING count(*) = 1
     ), below AS MATERIALIZED (
         SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b

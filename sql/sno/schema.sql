@@ -6,17 +6,18 @@ CREATE FUNCTION sno_internal.id_type() RETURNS oid
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN 'sno'::regtype::oid;
 COMMENT ON FUNCTION sno_internal.id_type() IS 'internal: the type sno';
-CREATE FUNCTION sno_internal.id_types() RETURNS SETOF oid
-    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 3
+-- From the type down to the one it is over: any role can create domains over sno, as many as it likes.
+CREATE FUNCTION sno_internal.is_id_type(type oid) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH RECURSIVE own(type) AS (
-        SELECT sno_internal.id_type()
+    WITH RECURSIVE base(oid) AS (
+        SELECT is_id_type.type
         UNION
-        SELECT t.oid FROM own o JOIN pg_type t ON t.typbasetype = o.type AND t.typtype = 'd'
+        SELECT t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.oid AND t.typtype = 'd'
     )
-    SELECT o.type FROM own o;
+    SELECT EXISTS (SELECT FROM base b WHERE b.oid = sno_internal.id_type());
 END;
-COMMENT ON FUNCTION sno_internal.id_types() IS 'internal: the type sno and all domains over it';
+COMMENT ON FUNCTION sno_internal.is_id_type(oid) IS 'internal: whether a type is sno or a domain over it';
 CREATE FUNCTION sno_internal.schema() RETURNS regnamespace
     LANGUAGE SQL STABLE PARALLEL SAFE
 BEGIN ATOMIC
