@@ -119,7 +119,7 @@ installcheck: ## run pg_regress on the server of PGHOST and PGPORT, which has th
 bench: ## measure what an ID costs, for docs/which-key.md
 	@dev/bench full
 
-bench-quick: ## the same on smaller tables, into target/bench
+bench-quick: ## print the same of smaller tables
 	@dev/bench quick
 
 bench-instructions: ## record how many instructions calls and statements take

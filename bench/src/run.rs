@@ -1,58 +1,20 @@
-//! One run: a server, a session, and contenders that take turns in what the sections say.
+//! One run: a server, and figures one after the other. The columns of a figure take turns, round after round, and each round begins
+//! with another of them; so what disturbs the machine for a moment disturbs all of them.
 
-use std::error::Error;
-use std::fs;
 use std::process::Command;
 use std::time::Instant;
+use std::{env, fs};
 
-use sno_tests::postgres::types::{FromSql, Type};
-use sno_tests::postgres::{self, Client, SimpleQueryMessage};
-use sno_tests::{Server, program};
+use sno_tests::{Server, major_version, program};
 
-use crate::contenders::{Contender, FUNCTIONS};
-use crate::figures::{Figure, Measure, Section};
-use crate::results::{Run, Series};
-use crate::sections::SECTIONS;
+use crate::figures::{FUNCTIONS, Figure, Measure, TABLES, Table};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+/// The name of a size, by what the rows are divided, rounds, and how long pgbench's clients run.
+const SIZES: [(&str, usize, usize, &str); 3] =
+    [("full", 1, 5, "--time=3"), ("quick", 10, 2, "--time=1"), ("smoke", 1000, 1, "--transactions=2")];
 
-/// How much is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Size {
-    /// The sections, or all.
-    only: &'static [&'static str],
-    /// How many rows a section has.
-    rows: fn(&Section) -> usize,
-    /// The least and the most rounds.
-    rounds: (usize, usize),
-    /// Seconds for the rounds of all sections; more if the least number of rounds needs it.
-    seconds: f64,
-    /// Seconds of a sample of pgbench's, or two transactions.
-    sample: u32,
-}
-
-const FULL: Size = Size {
-    only: &["sort", "insert", "disk", "hour", "copy", "clients"],
-    rows: |section| section.rows,
-    rounds: (5, 15),
-    seconds: 800.0,
-    sample: 3,
-};
-pub(crate) const SIZES: [(&str, Size); 4] = [
-    ("full", FULL),
-    ("calls", Size { only: &["generation", "feeds"], seconds: 600.0, ..FULL }),
-    (
-        "quick",
-        Size { only: &[], rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1 },
-    ),
-    (
-        "smoke",
-        Size { only: &[], rows: |section| section.rows / 1000, rounds: (1, 1), seconds: 0.0, sample: 0 },
-    ),
-];
-
-/// What the server is set to, and the results say. It holds for all contenders.
-const SETTINGS: [(&str, &str); 11] = [
+/// Settings of the server, for all columns.
+const SETTINGS: [(&str, &str); 12] = [
     ("shared_buffers", "2GB"),
     ("work_mem", "1GB"),
     ("maintenance_work_mem", "1GB"),
@@ -64,196 +26,182 @@ const SETTINGS: [(&str, &str); 11] = [
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
     ("max_parallel_maintenance_workers", "0"),
-    ("max_connections", "320"),
+    ("statement_timeout", "0"),
+    // A schema for each figure.
+    ("search_path", "figure, public"),
 ];
 
-/// Runs the sections one after the other. Also returns which of them failed, and why.
-pub(crate) fn measure(size: Size, only: &[&str]) -> Result<(Run, Vec<String>)> {
-    let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
-    if let Some(unknown) = only.iter().find(|only| !names.contains(only)) {
-        return Err(format!("there is no section {unknown}; there are {}", names.join(", ")).into());
-    }
-    let only = if only.is_empty() { size.only } else { only };
-    let mut builder = Server::builder().conf("statement_timeout", "0");
-    for (name, value) in SETTINGS {
-        builder = builder.conf(name, value);
-    }
-    // A section's own schema.
-    let server = builder.conf("search_path", "section, public").start();
-    let mut session = Session { client: server.connect(), server, size, began: Instant::now() };
-    session.client.batch_execute(FUNCTIONS)?;
-    let mut run = Run::new(session.ask("SHOW server_version")?);
-    let mut failed = Vec::new();
-    let chosen = |section: &&Section| only.is_empty() || only.contains(&section.name);
-    for section in SECTIONS.iter().filter(chosen) {
-        session.say(section.name);
-        // What the other sections measured is not to be lost.
-        match session.section(section, (size.rows)(section).max(1)) {
-            Ok(series) => run.series.extend(series),
-            Err(error) => failed.push(format!("{}: {error}", section.name)),
+/// Measures the figures that have one of these parts in their titles, all if there are none; returns the blocks of the pages.
+pub(crate) fn measure(size: &str, parts: &[String]) -> Vec<(&'static str, String)> {
+    let size = SIZES.iter().find(|(name, ..)| *name == size).unwrap_or_else(|| panic!("no size {size}"));
+    let began = Instant::now();
+    let builder = SETTINGS.iter().fold(Server::builder(), |server, (name, value)| server.conf(name, value));
+    let server = builder.start();
+    psql(&server, FUNCTIONS);
+    let has_v7 = major_version(&mut server.connect()) >= 18;
+    let mut blocks = Vec::new();
+    for table in &TABLES {
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let mut text = format!("| Figure | {} |\n|---|{}\n", names.join(" | "), "---:|".repeat(names.len()));
+        let chosen =
+            |figure: &&Figure| parts.is_empty() || parts.iter().any(|part| figure.title.contains(part));
+        for figure in table.figures.iter().filter(chosen) {
+            let there = |column: &usize| has_v7 || names[*column] != "v7";
+            let columns: Vec<usize> = figure.columns.iter().copied().filter(there).collect();
+            let past = began.elapsed().as_secs();
+            eprintln!("{:3}:{:02}  {}", past / 60, past % 60, figure.title);
+            let samples = rounds(&server, size, table, figure, &columns);
+            text += &row(figure, names.len(), &columns, samples);
         }
-        session.client = session.server.connect();
-        session.client.batch_execute("DROP SCHEMA IF EXISTS section CASCADE")?;
-        session.client.batch_execute("ALTER SYSTEM RESET ALL")?;
-        session.server.reload();
+        blocks.push((table.block, text));
     }
-    let others = ["synchronous_commit", "full_page_writes", "debug_assertions"];
-    for name in SETTINGS.map(|(name, _)| name).iter().chain(&others) {
-        run.settings.push(format!("{name} = {}", session.ask(&format!("SHOW {name}"))?));
-    }
-    run.seconds = session.began.elapsed().as_secs();
-    Ok((run, failed))
+    let (version, seconds) = (psql(&server, "SHOW server_version"), began.elapsed().as_secs());
+    let machine = env::var("SNO_MACHINE").unwrap_or_default();
+    let took = format!("{}:{:02}", seconds / 60, seconds % 60);
+    blocks.push(("machine", format!("PostgreSQL {}, {machine}. A run of {took} minutes.\n", version.trim())));
+    blocks
 }
 
-/// A value of any type in binary format.
-struct Raw(Vec<u8>);
-
-impl FromSql<'_> for Raw {
-    fn from_sql(_: &Type, raw: &[u8]) -> std::result::Result<Self, Box<dyn Error + Sync + Send>> {
-        Ok(Self(raw.to_owned()))
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
+/// Runs SQL in a session of its own; returns what it prints.
+pub(crate) fn psql(server: &Server, sql: &str) -> String {
+    let output = server.psql(sql);
+    assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
 }
 
-struct Session {
-    /// The session that all contenders share.
-    client: Client,
-    /// Stops with the run.
-    server: Server,
-    size: Size,
-    began: Instant,
-}
-
-impl Session {
-    /// Prints what goes on, with the time since the run began.
-    fn say(&self, what: &str) {
-        let past = self.began.elapsed().as_secs();
-        eprintln!("{:3}:{:02}  {what}", past / 60, past % 60);
+/// The samples of each column.
+fn rounds(
+    server: &Server,
+    (_, divisor, most, length): &(&str, usize, usize, &str),
+    table: &Table,
+    figure: &Figure,
+    columns: &[usize],
+) -> Vec<Vec<f64>> {
+    let rows = figure.rows / divisor;
+    let fill = |column: usize, text: &str| {
+        let own = table.columns[column].1.iter().copied().flatten().copied();
+        let (rows, table, data) =
+            (rows.to_string(), format!("t{column}"), server.data().display().to_string());
+        let all = own.chain([("rows", &*rows), ("t", &*table), ("data", &*data)]);
+        all.fold(text.to_owned(), |text, (word, to)| text.replace(&format!("{{{word}}}"), to))
+    };
+    psql(server, "DROP SCHEMA IF EXISTS figure CASCADE; CREATE SCHEMA figure");
+    let [setup, before, of, after] = figure.sql;
+    for &column in columns {
+        psql(server, &fill(column, setup));
     }
-
-    /// The only value that a query returns.
-    fn ask(&mut self, query: &str) -> Result<String> {
-        let messages = self.client.simple_query(query).map_err(|error| format!("{query}: {error:?}"))?;
-        let value = messages.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
-            _ => None,
-        });
-        Ok(value.ok_or_else(|| format!("{query}: no answer"))?.into())
-    }
-
-    fn section(&mut self, section: &Section, rows: usize) -> Result<Vec<Series>> {
-        let words = vec![("rows", rows.to_string()), ("data", self.server.data().display().to_string())];
-        let mut all = Contender { name: section.name.into(), words };
-        self.client.batch_execute("CREATE SCHEMA section")?;
-        all.run(&self.server, section.setup)?;
-        all.ask(&mut self.client, section.words)?;
-        let seconds = section.share * self.size.seconds / section.figures.len() as f64;
-        let mut all_series = Vec::new();
-        for figure in section.figures {
-            let contenders = figure.contenders.on(&mut self.client, &all.words);
-            for (samples, contender) in
-                self.rounds(figure, &contenders, seconds)?.into_iter().zip(&contenders)
-            {
-                let names = [section.name, figure.title, &contender.name];
-                all_series.push(Series::new(names, rows, figure.measure.unit(), samples));
-            }
-        }
-        Ok(all_series)
-    }
-
-    /// Lets contenders take turns, one sample each round, until there are enough rounds or the time is up. Each round
-    /// begins with another of them.
-    fn rounds(&mut self, figure: &Figure, contenders: &[Contender], seconds: f64) -> Result<Vec<Vec<f64>>> {
-        for contender in contenders {
-            contender.run(&self.server, figure.setup)?;
-        }
-        let (least, most) = if figure.measure == Measure::BytesPerRow { (1, 1) } else { self.size.rounds };
-        let mut samples = vec![Vec::new(); contenders.len()];
-        let (began, mut longest) = (Instant::now(), 0.0_f64);
-        for round in 0..most {
-            let now = began.elapsed().as_secs_f64();
-            if round >= least && now + longest > seconds {
-                break;
-            }
-            for turn in 0..contenders.len() {
-                let place = (turn + round) % contenders.len();
-                let contender = &contenders[place];
-                contender.run(&self.server, figure.around[0])?;
-                samples[place].push(self.sample(figure, contender)?);
-                contender.run(&self.server, figure.around[1])?;
-            }
-            longest = longest.max(began.elapsed().as_secs_f64() - now);
-        }
-        self.say(&format!("  {}: {} rounds", figure.title, samples[0].len()));
-        Ok(samples)
-    }
-
-    fn sample(&mut self, figure: &Figure, contender: &Contender) -> Result<f64> {
-        let of = contender.fill(figure.of);
-        let rows: f64 = contender.fill("{rows}").parse()?;
-        Ok(match figure.measure {
-            Measure::Time => self.times(&of, 1)?[0],
-            Measure::MeanTime(runs) => self.times(&of, runs)?[0],
-            Measure::TimePerRow => {
-                let times = self.times(&of, 1)?;
-                (times[0] - times.get(1).unwrap_or(&0.0)) / rows
-            }
-            Measure::Planning => self.times(&format!("EXPLAIN {of}"), 1)?[0],
-            Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
-            Measure::Rate(clients) => self.pgbench(clients, &of)?,
-        })
-    }
-
-    /// The seconds of prepared statements, one in each line: the mean of so many executions.
-    fn times(&mut self, statements: &str, runs: usize) -> Result<Vec<f64>> {
-        let mut times = Vec::new();
-        for statement in statements.lines().filter(|statement| !statement.trim().is_empty()) {
-            let context = |error| format!("{statement}: {error:?}");
-            let prepared = self.client.prepare(statement).map_err(context)?;
-            let mut last = Raw(vec![0; 10]);
-            let mut execute = || -> std::result::Result<(), postgres::Error> {
-                if prepared.params().is_empty() {
-                    self.client.query(&prepared, &[])?;
-                } else if let Some(row) = self.client.query(&prepared, &[&last.0])?.last() {
-                    last = row.get(0);
-                }
-                Ok(())
-            };
-            if runs > 1 {
-                execute().map_err(context)?;
-            }
-            let began = Instant::now();
-            for _ in 0..runs {
-                execute().map_err(context)?;
-            }
-            times.push(began.elapsed().as_secs_f64() / runs as f64);
-        }
-        Ok(times)
-    }
-
-    /// How often in a second so many clients get through a script; each has a variable `begun` of its own that is 0.
-    fn pgbench(&self, clients: u32, script: &str) -> Result<f64> {
-        let file = self.server.data().join("script");
-        fs::write(&file, script)?;
-        let length = match self.size.sample {
-            0 => "--transactions=2".to_owned(),
-            seconds => format!("--time={seconds}"),
+    let sample = |column| {
+        let of = fill(column, of);
+        let seconds = |times: u32, script: &str| {
+            f64::from(1) / pgbench(server, 1, &format!("--transactions={times}"), script)
         };
-        let output = Command::new(program("pgbench"))
-            .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--define=begun=0", &length, "--file"])
-            .arg(&file)
-            .arg(format!("--client={clients}"))
-            .arg(self.server.connection_string())
-            // One plan for each statement, as a driver has after its first few executions.
-            .env("PGOPTIONS", "-c plan_cache_mode=force_generic_plan")
-            .env("LC_ALL", "C")
-            .output()?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-        let failure = || format!("pgbench: {said}{}", String::from_utf8_lossy(&output.stderr));
-        Ok(rate.filter(|_| output.status.success()).ok_or_else(failure)?)
+        match figure.measure {
+            Measure::Time(times) => seconds(times, &of),
+            Measure::TimePerRow(times) => seconds(times, &of) / rows as f64,
+            Measure::TimePerCall(times) => {
+                let empty = fill(column, "SELECT count(nothing(1)) FROM generate_series(1, {rows})");
+                (seconds(times, &of) - seconds(times, &empty)) / rows as f64
+            }
+            Measure::Rate(clients) => pgbench(server, clients, length, &of),
+            Measure::BytesPerRow => psql(server, &of).trim().parse::<f64>().expect("a size") / rows as f64,
+        }
+    };
+    let mut samples = vec![Vec::new(); columns.len()];
+    let most = if figure.measure == Measure::BytesPerRow { 1 } else { *most };
+    for round in 0..most {
+        for turn in 0..columns.len() {
+            let place = (turn + round) % columns.len();
+            psql(server, &fill(columns[place], before));
+            samples[place].push(sample(columns[place]));
+            psql(server, &fill(columns[place], after));
+        }
+    }
+    samples
+}
+
+/// How often in a second so many clients get through a script.
+fn pgbench(server: &Server, clients: u32, length: &str, script: &str) -> f64 {
+    let file = server.data().join("script");
+    fs::write(&file, script).expect("a script");
+    let output = Command::new(program("pgbench"))
+        .args([
+            "--no-vacuum",
+            "--protocol=prepared",
+            "--jobs=2",
+            "--define=begun=0",
+            "--define=id=2222222222222222",
+        ])
+        .args([length, &format!("--client={clients}"), "--file"])
+        .arg(&file)
+        .arg(server.connection_string())
+        .env("LC_ALL", "C")
+        .output()
+        .expect("pgbench");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+    let rate = rate.filter(|_| output.status.success());
+    rate.unwrap_or_else(|| panic!("{script}: {said}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A line of a table: the median of the first column, and how many times worse the others are, with `≈` in front if the ranges
+/// between the quartiles overlap.
+fn row(figure: &Figure, width: usize, columns: &[usize], samples: Vec<Vec<f64>>) -> String {
+    let quartiles: Vec<[f64; 3]> = samples.into_iter().map(quartiles).collect();
+    let [low, median, high] = quartiles[0];
+    let mut cells = vec![String::new(); width];
+    for (&column, [other_low, other, other_high]) in columns.iter().zip(&quartiles) {
+        let is_rate = matches!(figure.measure, Measure::Rate(_));
+        let times = if is_rate { median / other } else { other / median };
+        let equal = if low <= *other_high && *other_low <= high { "≈ " } else { "" };
+        cells[column] = format!("{equal}{}×", three_digits(times));
+    }
+    cells[columns[0]] = with_unit(figure.measure, median);
+    format!("| {} | {} |\n", figure.title, cells.join(" | "))
+}
+
+/// The lower quartile, the median and the upper quartile.
+fn quartiles(mut samples: Vec<f64>) -> [f64; 3] {
+    samples.sort_by(f64::total_cmp);
+    [0.25, 0.5, 0.75].map(|share| {
+        let place = share * (samples.len() - 1) as f64;
+        let (below, above) = (samples[place.floor() as usize], samples[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    })
+}
+
+/// With the unit that suits its size.
+fn with_unit(measure: Measure, value: f64) -> String {
+    let scales: &[(f64, &str)] = match measure {
+        Measure::BytesPerRow => &[(1.0, " B")],
+        Measure::Rate(_) => &[(1e3, " k/s"), (1.0, " /s")],
+        _ => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
+    };
+    let (scale, unit) = scales.iter().find(|(scale, _)| value >= *scale).unwrap_or(&scales[scales.len() - 1]);
+    three_digits(value / scale) + unit
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        small if small < 9.995 => 2,
+        medium if medium < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_once_is_always_worse() {
+        let line = |measure, samples: [[f64; 3]; 2]| {
+            let figure = Figure { title: "it", columns: &[0, 1], rows: 1, measure, sql: [""; 4] };
+            row(&figure, 2, &[0, 1], samples.map(Vec::from).into())
+        };
+        assert_eq!(line(Measure::Time(1), [[1.0; 3], [2.0; 3]]), "| it | 1.00 s | 2.00× |\n");
+        assert_eq!(line(Measure::Rate(1), [[1.0; 3], [2.0; 3]]), "| it | 1.00 /s | 0.50× |\n");
+        // The quartiles are 1.5 and 2.5, 2.5 and 3.5.
+        assert_eq!(line(Measure::Time(1), [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]), "| it | 2.00 s | ≈ 1.50× |\n");
     }
 }
