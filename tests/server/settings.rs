@@ -123,6 +123,10 @@ fn a_list_has_a_number_for_each_host() {
         let others = "SELECT snowflake_si_machine(snowflake_si_new(), 4) || ' ' || uid60_worker(uid60_new()) / 8 || ' ' \
                       || uniqueid_cluster(uniqueid_new())";
         assert_eq!(text(&mut client, others), "3 1 4");
+        // Where the runbook looks for a value that is refused, there is none.
+        let refused =
+            "SELECT coalesce(string_agg(name, ' '), 'none') FROM pg_file_settings WHERE error IS NOT NULL";
+        assert_eq!(text(&mut client, refused), "none");
     }
     for (list, detail) in [
         ("other-1=6, other-2=7", format!("The list has no value for host \"{host}\".")),
@@ -132,6 +136,8 @@ fn a_list_has_a_number_for_each_host() {
         server.reload();
         let error = error(&mut server.connect(), "SELECT sno_new(1)");
         assert_eq!((error.code().code(), error.detail()), ("22023", Some(&*detail)));
+        let refused = "SELECT name FROM pg_file_settings WHERE error = 'setting could not be applied'";
+        assert_eq!(text(&mut server.connect(), refused), "sno.partition_prefix");
     }
 }
 

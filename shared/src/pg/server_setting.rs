@@ -22,7 +22,7 @@ use std::{
 
 use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting, PgSqlErrorCode as SqlState,
-    pg_sys::{self, GucSource},
+    pg_sys::{self, CommandTag, GucSource},
 };
 
 use sno_core::{OfOneServer, value_for_host};
@@ -137,7 +137,7 @@ pub fn refuse_undefined(setting: &str) -> Result<(), Error> {
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>, const OF_ONE_SERVER: bool>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
-    source: GucSource::Type,
+    _source: GucSource::Type,
 ) -> bool {
     // SAFETY: PostgreSQL passes a text; the copies of the messages go with the memory context of the command.
     unsafe {
@@ -150,8 +150,8 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>, const OF_ONE_SERVER
             pg_sys::GUC_check_errdetail_string = copy(&detail);
             return false;
         }
-        // A command that gives the value of a file is ALTER SYSTEM.
-        if OF_ONE_SERVER && source == GucSource::PGC_S_FILE {
+        // Not where the view pg_file_settings asks about the value of a file, which counts.
+        if OF_ONE_SERVER && (*pg_sys::ActivePortal).commandTag == CommandTag::CMDTAG_ALTER_SYSTEM {
             pg_sys::GUC_check_errcode(SqlState::ERRCODE_CANT_CHANGE_RUNTIME_PARAM as c_int);
             pg_sys::GUC_check_errmsg_string = copy(c"this parameter cannot be set by ALTER SYSTEM");
             pg_sys::GUC_check_errdetail_string =
