@@ -117,6 +117,8 @@ BEGIN
         NEW.owner := current_user;
     END IF;
     IF NEW.source IS NULL THEN
+        -- A text that is no name would be an error of all who ask for the feeds of any table.
+        PERFORM parse_ident(NEW.source_name);
         NEW.source := sno_internal.restore_feed(NEW.feed, NEW.owner, NEW.source_name);
         IF NEW.source IS NOT NULL THEN
             NEW.source_name := NULL;

@@ -377,4 +377,11 @@ fn feeds_of_superusers_that_others_restore() {
     let owners =
         "SELECT string_agg(feed || ' ' || owner, ', ' ORDER BY feed) FROM sno_internal.feed_positions";
     assert_eq!(text(&mut tenant, owners), "w tenant, x tenant, y tenant, z gone");
+    // What is no name, nobody could look for.
+    for name in ["public.t\"", "1t", "public..t", "\""] {
+        let insert = "INSERT INTO sno_internal.feed_positions (feed, source_name, key, margin) VALUES ('v',";
+        let code = code(&mut tenant, &format!("{insert} '{name}', 'id', '0')"));
+        assert!(["22023", "42602"].contains(&&*code), "{name}: {code}");
+    }
+    tenant.run("SELECT sno_readers('t')");
 }
