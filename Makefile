@@ -3,7 +3,7 @@
 #   PG=15                       the server's major version (that of the only server unless told)
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS PG_HINT_PLAN TIMESCALEDB REPOSITORY DEBFULLNAME DEBEMAIL DRAFT SAMPLE SEED SHARD
+export PG PG_CONFIG DESTDIR STRIP TO CITUS PG_HINT_PLAN TIMESCALEDB REPOSITORY DEBFULLNAME DEBEMAIL DRAFT SAMPLE SEED SHARD
 
 .DEFAULT_GOAL := all
 .PHONY: $(shell sed -n 's/^\([a-z0-9 -]*\):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
@@ -128,9 +128,6 @@ bench-instructions: ## record how many instructions calls and statements take
 ## Package
 package: ## build a Debian package for the server of PG, in target/packages
 	@dev/package
-
-packages: ## the same for each server from 15 to 19 that is installed from packages, with its headers
-	@dev/package all
 
 release: ## build all that is published, in target/dist (as root): REPOSITORY=https://host/owner/name
 	@dev/release $(SERVERS)
