@@ -1,6 +1,7 @@
 //! The consumers of the libraries, each through the same cases: whatever fails, and wherever, the receiver's table equals the source
 //! in the end, with each row once, in order. `consumers/` has a program for each library, which does to a row what its payload says.
 
+mod bouncer;
 mod handlers;
 mod proxy;
 mod runs;
@@ -296,8 +297,8 @@ mod ruby {
 mod autocommit {
     cases! {
         true
-        handlers: a_handler_that_fails a_result_that_shows_a_failure poison errors_to_try_again_after rows_that_cannot_be_read;
+        handlers: a_handler_that_fails a_result_that_shows_a_failure poison rows_that_cannot_be_read;
         servers: lost_connections a_cut_at_each_message ddl a_standby pgbouncer;
-        runs: stops nothing_to_read two_that_are_killed;
+        runs: stops two_that_are_killed;
     }
 }

@@ -35,7 +35,6 @@ mod old_keys;
 mod owners;
 mod partitions;
 mod pg_upgrade;
-mod pgbouncer;
 mod planted;
 mod postgres_fdw;
 mod preload;

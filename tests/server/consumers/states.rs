@@ -8,8 +8,8 @@ use std::time::Duration;
 use sno_tests::postgres::{Client, Config, NoTls};
 use sno_tests::{Server, Sql as _, major_version, text, wait_until};
 
+use super::bouncer::Bouncer;
 use super::{LOSE, PASSWORD};
-use crate::pgbouncer::Bouncer;
 
 const SOURCES: [&str; 4] =
     ["python/sno/consumer.py", "js/consumer.js", "go/snopgx/consumer.go", "rust/src/consumer.rs"];
