@@ -14,7 +14,6 @@ mod compat;
 mod consumers;
 mod copies;
 mod created_at;
-mod decoding;
 mod docs;
 mod drivers;
 mod dumps;

@@ -20,7 +20,7 @@ fn server(prefix: u8) -> Server {
 }
 
 /// The minor releases of August 2026 use other plugins than PostgreSQL's own only if a setting names them.
-pub(crate) fn trust_output_plugin(server: &Server, plugin: &str) {
+fn trust_output_plugin(server: &Server, plugin: &str) {
     let known = "SELECT count(*)::text FROM pg_settings WHERE name = 'output_plugin_libraries'";
     let mut client = server.connect();
     if text(&mut client, known) == "1" {
@@ -201,4 +201,30 @@ fn positions_are_not_published_silently() {
     let mut client = server.connect();
     client.run("BEGIN; LOCK event");
     assert!(warns("SET lock_timeout = '1s'; ALTER PUBLICATION everything ADD TABLES IN SCHEMA sno_internal"));
+}
+
+/// "What other readers see" in docs/pipelines.md. PostgreSQL's own plugin sends what the subscribers above get.
+#[test]
+#[ignore = "needs wal2json: make test-replication"]
+fn wal2json_has_ids_as_strings() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let mut client = server.connect();
+    client.run("CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), related sno[], n integer)");
+    trust_output_plugin(&server, "wal2json");
+    client.run("SELECT pg_create_logical_replication_slot('changes', 'wal2json')");
+    client.run("INSERT INTO event VALUES ('9q7k4op826n2g222', '{9q7k4op826n2g222}', 1)");
+    client.run("UPDATE event SET n = 2; DELETE FROM event");
+    for (action, path, expected) in [
+        ("I", "{columns,0,type}", "sno"),
+        ("I", "{columns,0,value}", "9q7k4op826n2g222"),
+        ("I", "{columns,1,value}", "{9q7k4op826n2g222}"),
+        ("U", "{identity,0,value}", "9q7k4op826n2g222"),
+        ("D", "{identity,0,value}", "9q7k4op826n2g222"),
+    ] {
+        let change = format!(
+            "SELECT data::jsonb #>> '{path}' FROM pg_logical_slot_peek_changes('changes', NULL, NULL, 'format-version', '2')
+             WHERE data::jsonb ->> 'action' = '{action}'"
+        );
+        assert_eq!(text(&mut client, &change), expected, "{action} {path}");
+    }
 }
