@@ -12,7 +12,8 @@ const ENCODINGS: [(&str, &str, &str); 4] = [
     ("UTF8", "日本", "日本"),
 ];
 
-fn database(server: &Server, encoding: &str) -> Client {
+/// A new database of this encoding, and of its name.
+pub(crate) fn database(server: &Server, encoding: &str) -> Client {
     server
         .run(&format!("CREATE DATABASE \"{encoding}\" TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'"));
     server.connect_to(encoding)

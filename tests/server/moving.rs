@@ -212,9 +212,7 @@ fn references_are_right(server: &Server) {
 
 /// What a dump of the schema says, but for what a move changes: types, defaults, and the trigger in place of the generated column.
 fn dump(server: &Server) -> BTreeSet<String> {
-    let output = server.command("pg_dump").args(["-s", "postgres"]).output().unwrap();
-    assert!(output.status.success());
-    let dump = String::from_utf8(output.stdout).unwrap();
+    let dump = server.dump(&["-s"]);
     let statements = dump.split(";\n").map(|statement| {
         let lines = statement.lines().filter(|line| !line.starts_with("--") && !line.is_empty());
         let statement = lines

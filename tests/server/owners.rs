@@ -196,7 +196,10 @@ fn a_role_without_rights_holds_nothing_back() {
     // No limit is passed where triggers of users do not fire.
     let mut replica = server.connect();
     replica.run("SET session_replication_role = replica");
-    replica.run("SELECT sno_create_feed('f' || n, 'o.events') FROM generate_series(1, 1000) n");
+    replica.run(
+        "INSERT INTO sno_internal.feed_positions (feed, owner, source_name, key, margin)
+             SELECT 'f' || n, 'postgres', 'none', 'id', '0' FROM generate_series(1, 1000) n",
+    );
     assert_eq!(code(&mut replica, "SELECT sno_create_feed('one more', 'o.events')"), "53400");
 }
 
@@ -231,14 +234,14 @@ fn restored_feeds() {
     let feeds = "SELECT string_agg(format('%s of %s: %s', feed, owner, source), ', ' ORDER BY feed, owner) FROM sno_feeds()";
     let expected = "f of alice: , f of bob: , parts of postgres: parts, restored of postgres: ";
     assert_eq!(text(&mut client, feeds), expected);
-    let mut source = "postgres".to_owned();
+    let mut source = "postgres";
     for copy in ["first", "second"] {
-        let dump = server.command("pg_dump").args(["-d", &source]).output().unwrap();
+        let dump = server.dump(&[source]);
         server.run(&format!("CREATE DATABASE {copy}"));
-        let restored = server.psql(&format!("\\c {copy}\n{}", String::from_utf8(dump.stdout).unwrap()));
+        let restored = server.psql(&format!("\\c {copy}\n{dump}"));
         assert!(restored.status.success(), "{restored:?}");
         assert_eq!(text(&mut server.connect_to(copy), feeds), expected, "{copy}");
-        source = copy.to_owned();
+        source = copy;
     }
     // The source comes later.
     client.run(

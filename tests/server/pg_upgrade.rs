@@ -36,6 +36,26 @@ fn major(programs: &Path) -> u32 {
     digits.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
+/// Upgrades a server that is stopped to another one by links, each with its programs; what it says if it fails, and the errors in its logs.
+pub(crate) fn upgrade(
+    old: &Server,
+    old_programs: &Path,
+    new: &Server,
+    new_programs: &Path,
+) -> Result<(), String> {
+    let mut upgrade = new.command("pg_upgrade");
+    upgrade.arg("--old-bindir").arg(old_programs).arg("--new-bindir").arg(new_programs);
+    upgrade.arg("--old-datadir").arg(old.data()).arg("--new-datadir").arg(new.data());
+    upgrade.arg("--socketdir").arg(new.socket_folder()).args(["--username", "postgres", "--link"]);
+    let output = upgrade.current_dir(new.socket_folder()).output().unwrap();
+    if output.status.success() {
+        return Ok(());
+    }
+    let logs = new.data().join("pg_upgrade_output.d");
+    let errors = Command::new("grep").args(["-rh", "ERROR"]).arg(logs).output().unwrap();
+    Err([output.stdout, errors.stdout].map(|text| String::from_utf8_lossy(&text).into_owned()).join("\n"))
+}
+
 #[test]
 #[ignore = "needs two servers: make test-upgrade"]
 fn to_a_newer_server_by_links() {
@@ -67,27 +87,12 @@ fn to_a_newer_server_by_links() {
         .conf("sno.partition_prefix", "3/16")
         .start();
     new.stop(Mode::Fast);
-    let output = new
-        .command("pg_upgrade")
-        .args(["--old-bindir", program("").to_str().unwrap(), "--new-bindir", new_programs.to_str().unwrap()])
-        .args(["--old-datadir", old.data().to_str().unwrap(), "--new-datadir", new.data().to_str().unwrap()])
-        .args(["--socketdir", new.socket_folder().to_str().unwrap(), "--username", "postgres", "--link"])
-        .current_dir(new.socket_folder())
-        .output()
-        .unwrap();
-    if !output.status.success() {
-        let logs = Command::new("grep")
-            .arg("-rh")
-            .arg("ERROR")
-            .arg(new.data().join("pg_upgrade_output.d"))
-            .output()
-            .unwrap();
-        let logs = String::from_utf8_lossy(&logs.stdout);
+    if let Err(errors) = upgrade(&old, &program(""), &new, &new_programs) {
         // Of any database: "pg_upgrade" in docs/operation.md.
-        if logs.contains("unrecognized parameter \"pg_attver\"") {
+        if errors.contains("unrecognized parameter \"pg_attver\"") {
             return skip_on_this_machine("the new server's minor release is older than the old one's");
         }
-        panic!("{}\n{logs}", String::from_utf8_lossy(&output.stdout));
+        panic!("{errors}");
     }
     assert!(!new.marks().exists(), "pg_upgrade does not know of it");
     // The clock goes on meanwhile, as it does during any upgrade.

@@ -6,7 +6,7 @@ use std::process::Command;
 use sno_tests::postgres::Client;
 use sno_tests::{Mode, Server, Sql as _, as_server, code, error, major_version, plan, program, text};
 
-use super::workers_started;
+use crate::pg_upgrade::upgrade;
 
 /// Everything that needs shared memory or a setting of the server's.
 const GENERATORS: [&str; 13] = [
@@ -270,44 +270,6 @@ fn conditions_on_sno_time_need_it_and_comparisons_with_a_time_do_not() {
     assert!(plan(&mut client, "COSTS off", by_time).contains("Index Cond"));
 }
 
-/// In a session whose first statement this is, and in a parallel worker, too.
-#[test]
-fn conditions_on_time_use_the_index() {
-    let server = Server::builder().conf("log_min_messages", "debug1").start();
-    server.run(
-        "CREATE TABLE items (id sno PRIMARY KEY, n int) WITH (parallel_workers = 2);
-         INSERT INTO items SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 s', 0, 0, 0), n
-         FROM generate_series(1, 100000) n; ANALYZE items;
-         CREATE FUNCTION planned() RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$
-         DECLARE line text; lines text = '';
-         BEGIN
-             FOR line IN EXECUTE 'EXPLAIN SELECT count(*) FROM items WHERE sno_time(id) < ''2026-01-01 00:01Z'' AND n > 0' LOOP
-                 lines = lines || line;
-             END LOOP;
-             RETURN lines;
-         END $$;",
-    );
-    let hour = "SELECT * FROM items WHERE sno_time(id) >= '2026-01-01 01:00Z' AND sno_time(id) < '2026-01-01 02:00Z'";
-    let mut client = server.connect();
-    assert!(plan(&mut client, "COSTS off", hour).contains("Index Cond"));
-    client.run("SET sno.enable_time_conditions = off");
-    assert!(!plan(&mut client, "COSTS off", hour).contains("Index Cond"));
-    for (setting, uses_index) in [("on", true), ("off", false)] {
-        let mut client = server.connect();
-        client.run(&format!(
-            "SET sno.enable_time_conditions = {setting};
-             SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-             SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2"
-        ));
-        // The filter is for workers, which plan the query in the function.
-        let in_workers = "SELECT min(planned()) FROM items WHERE n % 10000 = 0";
-        let plan = text(&mut client, in_workers);
-        let pid: i32 = client.one("SELECT pg_backend_pid()");
-        assert_ne!(workers_started(&server, pid), 0);
-        assert_eq!(plan.contains("Index Cond"), uses_index, "{setting}: {plan}");
-    }
-}
-
 #[test]
 fn a_dump_goes_from_a_server_with_it_to_one_without_it() {
     let server = Server::builder().start();
@@ -315,12 +277,7 @@ fn a_dump_goes_from_a_server_with_it_to_one_without_it() {
         "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int);
          INSERT INTO items (n) SELECT generate_series(1, 1000); SELECT sno_create_feed('kept', 'items')",
     );
-    let dump_of = |server: &Server| {
-        let dump = server.command("pg_dump").output().unwrap();
-        assert!(dump.status.success(), "{dump:?}");
-        String::from_utf8(dump.stdout).unwrap()
-    };
-    let dump = dump_of(&server);
+    let dump = server.dump(&[]);
     let warehouse = Server::builder().preload(false).extension(false).start();
     let output = warehouse.psql(&dump);
     assert!(output.status.success(), "{output:?}");
@@ -333,41 +290,7 @@ fn a_dump_goes_from_a_server_with_it_to_one_without_it() {
             dump.lines().filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(content(dump_of(&warehouse)), content(dump));
-}
-
-/// It is read as any other. Once it is promoted, it needs the line, too, and goes on from there.
-#[test]
-fn a_standby_without_it_generates_once_it_has_it() {
-    let primary = Server::builder().conf("sno.partition_prefix", "3").start();
-    primary.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)");
-    primary.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
-    let standby = primary.standby();
-    primary.wait_replayed(&standby);
-    standby.configure("shared_preload_libraries", "");
-    standby.restart(Mode::Fast);
-    let mut client = standby.connect();
-    let hour = "SELECT count(*) FROM items WHERE id >= now() - interval '1 h'";
-    assert_eq!(text(&mut client, hour), "1000");
-    client.run("SET enable_seqscan = off");
-    assert!(plan(&mut client, "COSTS off", hour).contains("Index Cond"));
-    refuses(&mut client, "SELECT sno_new(1)");
-    refuses(&mut client, "SELECT sno_new(1, now())");
-    primary.stop(Mode::Fast);
-    standby.promote();
-    refuses(&mut client, "INSERT INTO items DEFAULT VALUES");
-    standby.configure("shared_preload_libraries", "sno");
-    standby.restart(Mode::Fast);
-    let mut client = standby.connect();
-    client.run("INSERT INTO items DEFAULT VALUES");
-    assert_eq!(
-        text(
-            &mut client,
-            "SELECT bool_and(id >= max) FROM items, (SELECT max(id) FROM items WHERE n > 0) m WHERE n IS NULL"
-        ),
-        "t"
-    );
-    assert!(standby.log().contains("server was promoted or restored after its last sno was generated"));
+    assert_eq!(content(warehouse.dump(&[])), content(dump));
 }
 
 /// To a server of the same version, with the line and without it. What a role has set is refused by a server that has
@@ -375,7 +298,6 @@ fn a_standby_without_it_generates_once_it_has_it() {
 #[test]
 fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
     let bin = program("");
-    let bin = bin.to_str().unwrap();
     for (line, leftover) in [("sno", false), ("", false), ("sno", true)] {
         let old = Server::builder().start();
         old.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)");
@@ -389,22 +311,13 @@ fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
         old.stop(Mode::Fast);
         let new = Server::builder().extension(false).conf("shared_preload_libraries", line).start();
         new.stop(Mode::Fast);
-        let output = new
-            .command("pg_upgrade")
-            .args(["--old-bindir", bin, "--new-bindir", bin])
-            .args(["--old-datadir", old.data().to_str().unwrap()])
-            .args(["--new-datadir", new.data().to_str().unwrap()])
-            .args(["--socketdir", new.socket_folder().to_str().unwrap(), "--username", "postgres", "--link"])
-            .current_dir(new.socket_folder())
-            .output()
-            .unwrap();
-        assert_eq!(output.status.success(), !leftover, "{}", String::from_utf8_lossy(&output.stdout));
+        let upgraded = upgrade(&old, &bin, &new, &bin);
         if leftover {
-            let logs = Command::new("grep").arg("-rh").arg("ERROR").arg(new.data()).output().unwrap();
-            let logs = String::from_utf8_lossy(&logs.stdout);
-            assert!(logs.contains("parameter \"sno.partition_prefix\" cannot be changed now"), "{logs}");
+            let errors = upgraded.unwrap_err();
+            assert!(errors.contains("parameter \"sno.partition_prefix\" cannot be changed now"), "{errors}");
             continue;
         }
+        upgraded.unwrap();
         new.start();
         let mut client = new.connect();
         assert_eq!(text(&mut client, "SELECT count(*) || max(id)::text FROM items"), rows);
@@ -413,23 +326,6 @@ fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
         } else {
             client.run("INSERT INTO items DEFAULT VALUES");
         }
-    }
-}
-
-/// Another library that has shared memory and planner hooks, before it and after it.
-#[test]
-fn beside_another_library() {
-    for libraries in ["pg_stat_statements, sno", "sno, pg_stat_statements"] {
-        let server = Server::builder().conf("shared_preload_libraries", libraries).start();
-        let mut client = server.connect();
-        client.run("CREATE EXTENSION pg_stat_statements");
-        client.run(
-            "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1)); INSERT INTO items DEFAULT VALUES",
-        );
-        client.run("SELECT count(*) FROM items WHERE sno_time(id) < now()");
-        let seen =
-            "SELECT count(*) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) FROM items WHERE%'";
-        assert_eq!(client.one::<i64>(seen), 1, "{libraries}");
     }
 }
 

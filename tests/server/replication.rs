@@ -174,8 +174,7 @@ fn a_move_takes_the_feeds_along() {
     wait(&new, "SELECT count(*) FROM event", "200");
     new.run("DROP SUBSCRIPTION a_move");
     let arguments = ["--data-only", "--table=sno_internal.feed_positions", "postgres"];
-    let dump = old.command("pg_dump").args(arguments).output().unwrap();
-    let restored = crate::docs::psql(&new, &String::from_utf8(dump.stdout).unwrap());
+    let restored = new.psql(&old.dump(&arguments));
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     let feeds = "SELECT string_agg(concat_ws(' ', feed, owner, key, margin, position), ', ' ORDER BY feed) FROM sno_internal.feed_positions";
     assert_eq!(text(&mut new.connect(), feeds), text(&mut old.connect(), feeds));

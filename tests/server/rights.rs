@@ -173,11 +173,10 @@ fn feeds_of_a_tenant_and_their_dump() {
         assert_eq!(code(&mut superuser, &format!("CALL sno_wait_feed({name}, '0')")), "42501");
     }
     // Without indexes, whose functions would need what is granted in the end.
-    let dump = server.command("pg_dump").args(["--section=pre-data", "--section=data"]).output().unwrap();
-    assert!(dump.status.success(), "{dump:?}");
+    let dump = server.dump(&["--section=pre-data", "--section=data"]);
     nothing_ran("pg_dump");
     server.run("CREATE DATABASE copy");
-    let restored = server.psql(&format!("\\c copy\n{}", String::from_utf8(dump.stdout).unwrap()));
+    let restored = server.psql(&format!("\\c copy\n{dump}"));
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     let positions =
         "SELECT array_agg(ROW(feed, owner, source::text, position)::text ORDER BY feed) FROM sno_feeds()";

@@ -181,28 +181,6 @@ fn an_update_with_all_that_uses_it() {
     }
 }
 
-#[test]
-fn it_can_be_dropped_and_made_again() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    let fresh = catalog(&mut client);
-    client.run("CREATE TABLE t (id sno DEFAULT sno_new(), n integer); INSERT INTO t (n) VALUES (1)");
-    assert_eq!(code(&mut client, "DROP EXTENSION sno"), "2BP01");
-    let last = text(&mut client, "SELECT sno_new()");
-    client.run("DROP EXTENSION sno CASCADE");
-    assert_eq!(
-        text(&mut client, "SELECT count(*) FROM pg_proc WHERE probin = '$libdir/sno' OR proname LIKE 'sno%'"),
-        "0"
-    );
-    assert_eq!(text(&mut client, "SELECT n FROM t"), "1");
-    client.run("CREATE EXTENSION sno");
-    assert_eq!(catalog(&mut client), fresh);
-    // The server's generators are not the database's: they go on.
-    assert!(text(&mut client, "SELECT sno_new()") > last);
-    client.run("DROP EXTENSION sno");
-    client.run("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; SELECT ids.sno_new()");
-}
-
 /// What sessions have planned and looked up, when another session drops the extension and creates it again, elsewhere.
 #[test]
 fn plans_of_other_sessions() {
@@ -316,7 +294,7 @@ fn dumps_of_every_version() {
         };
         let dump = file("dump.sql").unwrap_or_else(|_| {
             succeeded(before.psql(&file("setup.sql").unwrap()));
-            succeeded(before.command("pg_dump").output().unwrap())
+            before.dump(&[])
         });
         succeeded(server.psql(&dump));
         assert_eq!(succeeded(server.psql(&file("queries.sql").unwrap())), file("queries.out").unwrap());
@@ -357,9 +335,7 @@ fn the_schema_is_renamed() {
     );
     client.run("DO $$ DECLARE last renamed.sno := (SELECT max(id) FROM log); read boolean; BEGIN CALL renamed.sno_wait_read('log', last, '1 s', read); END $$");
     assert_eq!(client.one::<i64>("SELECT sno_forget_changes('items')"), 2);
-    let dump = server.command("pg_dump").output().unwrap();
-    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
-    let dump = String::from_utf8(dump.stdout).unwrap();
+    let dump = server.dump(&[]);
     assert!(dump.contains("sno_internal.feed_positions"), "{dump}");
     client.run("SELECT sno_drop_feed('changes'), sno_untrack_changes('items')");
 }

@@ -150,18 +150,8 @@ fn a_dump_brings_it_back() {
     );
     server.run("SELECT uuidv7_advance_feed('f', max(id)) FROM uuidv7_peek_feed('f', NULL::items, 9)");
     server.run("CREATE DATABASE restored");
-    let dump = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
-    assert!(dump.status.success(), "{dump:?}");
-    let file = server.socket_folder().join("dump.sql");
-    std::fs::write(&file, dump.stdout).unwrap();
-    give_to_server(&file);
-    let output = server
-        .command("psql")
-        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let restored = server.psql(&format!("\\c restored\n{}", server.dump(&[])));
+    assert!(restored.status.success(), "{restored:?}");
     let mut client = server.connect_to("restored");
     assert_eq!(next(&mut client, 9), Ok(vec![1]));
     client.run("INSERT INTO items VALUES (DEFAULT, 2); SELECT pg_sleep(0.01); SELECT * FROM latest");

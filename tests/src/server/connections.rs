@@ -101,6 +101,15 @@ impl Server {
         command
     }
 
+    /// What `pg_dump` writes with these arguments, of the database `postgres` unless they name another one.
+    #[must_use]
+    #[track_caller]
+    pub fn dump(&self, arguments: &[&str]) -> String {
+        let output = self.command("pg_dump").args(arguments).output().expect("pg_dump");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("a dump in UTF-8")
+    }
+
     /// The prefix that the server takes if it is given none, and that it has drawn with its first ID.
     #[must_use]
     #[track_caller]
