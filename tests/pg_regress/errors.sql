@@ -43,6 +43,11 @@ SELECT input, answer(format('SELECT %L::sno', input)) AS answer FROM unnest(ARRA
 --> 2026-11-01é|22P02: invalid input syntax for type sno: "2026-11-01é" / A sno is 16 characters, or \x and 20 hexadecimal digits.
 --> -|22P02: invalid input syntax for type sno: "-" / A sno is 16 characters, or \x and 20 hexadecimal digits.
 --> 1d4f6a7e-2026-11-01|22P02: invalid input syntax for type sno: "1d4f6a7e-2026-11-01" / A sno is 16 characters, or \x and 20 hexadecimal digits.
+-- A quoted text is as long as one in PostgreSQL's messages for COPY.
+SELECT split_part(answer(format('SELECT %L::sno', input)), ' / ', 1) AS answer FROM unnest(ARRAY[repeat('2', 100), repeat('é', 51)]) input;
+--> answer
+--> 22P02: invalid input syntax for type sno: "2222222222222222222222222222222222222222222222222222222222222222222222222222222222222222222222222222"
+--> 22P02: invalid input syntax for type sno: "éééééééééééééééééééééééééééééééééééééééééééééééééé..."
 CREATE TABLE dated (id sno);
 SELECT * FROM dated WHERE id BETWEEN '2026-11-01 00:00Z' AND '2026-11-02 00:00Z';
 --> ERROR:  invalid input syntax for type sno: "2026-11-01 00:00Z"

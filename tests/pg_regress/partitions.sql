@@ -271,12 +271,57 @@ SELECT call, answer('SELECT sno_' || call) FROM unnest(ARRAY[
 --> maintain_partitions('log', '1 day', retention => '0')|22023: retention must be greater than zero: "00:00:00"
 --> maintain_partitions('log', '1 day', drop_expired => true)|22023: cannot expire partitions without a retention / Give a retention, or leave out drop_expired and read_by_all.
 --> maintain_partitions('log', '1 day', retention => '1 day', drop_expired => NULL)|22004: time and kind of expiry must not be null
+-- Nor in a transaction that sees only what was there before: it would remove partitions that are in use again.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT answer('SELECT sno_' || call) FROM unnest(ARRAY[$$create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')$$,
+    $$expire_partitions('log', '2026-01-02Z')$$, $$maintain_partitions('log', '1 day')$$]) call;
+--> answer
+--> 25000: cannot change partitions in a transaction with isolation level REPEATABLE READ / Such a transaction would not see partitions that others have created or removed since it began. / Use READ COMMITTED.
+--> 25000: cannot change partitions in a transaction with isolation level REPEATABLE READ / Such a transaction would not see partitions that others have created or removed since it began. / Use READ COMMITTED.
+--> 25000: cannot change partitions in a transaction with isolation level REPEATABLE READ / Such a transaction would not see partitions that others have created or removed since it began. / Use READ COMMITTED.
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT answer($$SELECT sno_maintain_partitions('log', '1 day')$$);
+--> answer
+--> 25000: cannot change partitions in a transaction with isolation level SERIALIZABLE / Such a transaction would not see partitions that others have created or removed since it began. / Use READ COMMITTED.
+ROLLBACK;
 -- Partitions ahead that would end after the last time.
 CREATE TABLE log_long (id sno) PARTITION BY RANGE (id);
 SELECT count(*) > 0 AS created, (SELECT count(*) FROM sno_partitions('events')) AS "are left" FROM sno_maintain_partitions('log_long', '30 years');
 --> created|are left
 --> t|4
 DROP TABLE log_long;
+
+-- Widths, the last moments that an ID can hold, a range without time, and names at their limits, which count in bytes.
+CREATE TABLE last (id sno PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT made($$'last', '100 years', '2026-01-01Z', '2079-01-03Z'$$);
+--> made
+--> last_20100101
+DROP TABLE last_20100101;
+SELECT made($$'last', '1 day', '2079-09-06Z', '2079-09-07 15:47:35.548Z'$$), made($$'last', '1 day', '2079-09-06Z', '2079-09-07 15:47:35.548Z'$$) AS again;
+--> made|again
+--> last_20790906 last_20790907|
+SELECT width, made(format($$'last', '%s', '2026-01-01Z', '2026-01-03Z'$$, width))
+FROM unnest('{101 years,178956970 years,100000000 days,-1 day,0}'::text[]) width;
+--> width|made
+--> 101 years|22023: invalid width of partitions: "101 years" / A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.
+--> 178956970 years|22023: invalid width of partitions: "178956970 years" / A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.
+--> 100000000 days|22023: invalid width of partitions: "100000000 days" / A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.
+--> -1 day|22023: invalid width of partitions: "-1 days" / A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.
+--> 0|22023: invalid width of partitions: "00:00:00" / A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.
+-- Before 17, these are no intervals.
+SELECT count(*) FROM unnest('{infinity,-infinity}'::text[]) width WHERE made(format($$'last', '%s', '2026-01-01Z', '2026-01-03Z'$$, width)) !~ '^(22023|22007)';
+--> count
+--> 0
+SELECT made($$'last', '1 day', '2026-01-01 12:00Z', '2026-01-01 12:00Z'$$);
+--> made
+--> 22023: partitions must start before they end: "2026-01-01 12:00:00+00" to "2026-01-01 12:00:00+00"
+CREATE TABLE äääääääääääääääääääääb (id sno) PARTITION BY RANGE (id);
+CREATE TABLE ääääääääääääääääääääää (id sno) PARTITION BY RANGE (id);
+SELECT made($$'äääääääääääääääääääääb', '1 day', '2026-01-01 12:00Z', '2026-01-02 12:00Z'$$), made($$'ääääääääääääääääääääää', '1 day', '2026-01-01 12:00Z', '2026-01-02 12:00Z'$$);
+--> made|made
+--> "äääääääääääääääääääääb_20260101" "äääääääääääääääääääääb_20260102"|42622: name of table "ääääääääääääääääääääää" is too long for the names of its partitions / Each name is the name of the table and a time.
+DROP TABLE last, äääääääääääääääääääääb, ääääääääääääääääääääää;
 
 -- New partitions have the table's replica identity, the index of their own in the place of the table's, if there is one.
 CREATE TABLE sent (id sno PRIMARY KEY, id_text text NOT NULL) PARTITION BY RANGE (id);

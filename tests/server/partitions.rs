@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use sno_tests::{Builder, Server, Sql as _, code, error, major_version, text};
+use sno_tests::{Builder, Server, Sql as _, code, error, text};
 
 use super::meanwhile;
 
@@ -129,27 +129,6 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
     );
 }
 
-/// A transaction that sees only what was there before would remove partitions that are in use again.
-#[test]
-fn a_snapshot_of_before_is_refused() {
-    let server = server().start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
-    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
-        for call in [
-            "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
-            "sno_expire_partitions('log', '2026-01-02Z')",
-            "sno_maintain_partitions('log', '1 day')",
-        ] {
-            let error = error(&mut client, &format!("BEGIN ISOLATION LEVEL {level}; SELECT {call}"));
-            client.run("ROLLBACK");
-            let expected = format!("cannot change partitions in a transaction with isolation level {level}");
-            assert_eq!((error.code().code(), error.message()), ("25000", &*expected), "{call}");
-        }
-    }
-    client.run("SELECT sno_maintain_partitions('log', '1 day')");
-}
-
 /// At 21 o'clock in UTC on the last of a month, the next one has begun in Tokyo; six hours later, the last one has not
 /// ended in New York.
 #[test]
@@ -200,72 +179,4 @@ fn a_warning_that_the_client_cannot_show() {
     let call =
         "SELECT string_agg(DISTINCT action, ' ') FROM sno_maintain_partitions('log', '1 day', 1, '1 day')";
     assert_eq!(text(&mut client, call), "created");
-}
-
-/// The setting is lowered for the waits alone, within a transaction too.
-#[test]
-fn the_caller_s_lock_timeout_stays() {
-    let server = server().start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
-    for timeout in ["0", "5s"] {
-        for call in [
-            "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
-            "sno_expire_partitions('log', '2026-01-03Z')",
-        ] {
-            client.run(&format!("SET lock_timeout = '{timeout}'; BEGIN; SELECT {call}"));
-            assert_eq!(text(&mut client, "SHOW lock_timeout"), timeout, "{call}");
-            client.run("COMMIT");
-        }
-        client.run("DROP TABLE log_20260101, log_20260102");
-    }
-}
-
-#[test]
-fn widths_beyond_all_times() {
-    let server = server().start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
-    let mut widths = vec!["101 years", "178956970 years", "100000000 days", "-1 day", "0"];
-    if major_version(&mut client) >= 17 {
-        widths.extend(["infinity", "-infinity"]);
-    }
-    for width in widths {
-        let call = format!("SELECT sno_create_partitions('log', '{width}', '2026-01-01Z', '2026-01-03Z')");
-        assert_eq!(code(&mut client, &call), "22023", "{width}");
-    }
-    let call = "SELECT sno_create_partitions('log', '100 years', '2026-01-01Z', '2079-01-03Z')";
-    assert_eq!(text(&mut client, call), "log_20100101");
-}
-
-/// The last moments that an ID can hold.
-#[test]
-fn the_end_of_time_is_covered_once() {
-    let server = server().start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id)");
-    let query = "SELECT sno_create_partitions('log', '1 day', '2079-09-06Z', '2079-09-07 15:47:35.548Z')";
-    assert_eq!(client.query(query, &[]).unwrap().len(), 2);
-    assert_eq!(client.query(query, &[]).unwrap().len(), 0);
-}
-
-/// A range without time, and names whose length is counted in bytes.
-#[test]
-fn ranges_and_names_at_their_limits() {
-    let server = server().start();
-    let mut client = server.connect();
-    let [short, long] = ["ä".repeat(21) + "b", "ä".repeat(22)];
-    for name in [&short, &long] {
-        client.run(&format!("CREATE TABLE {name} (id sno) PARTITION BY RANGE (id)"));
-    }
-    let create = |name: &str, until: &str| {
-        format!(
-            "SELECT count(*) FROM sno_create_partitions('{name}', '1 day', '2026-01-01 12:00Z', '{until}')"
-        )
-    };
-    for name in [&short, &long] {
-        assert_eq!(code(&mut client, &create(name, "2026-01-01 12:00Z")), "22023");
-    }
-    assert_eq!(client.one::<i64>(&create(&short, "2026-01-02 12:00Z")), 2);
-    assert_eq!(code(&mut client, &create(&long, "2026-01-02 12:00Z")), "42622");
 }

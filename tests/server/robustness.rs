@@ -55,17 +55,6 @@ fn long_texts_without_memory() {
     }
 }
 
-/// A quoted text is as long as one in PostgreSQL's messages for COPY.
-#[test]
-fn long_texts_in_messages() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    for (given, shown) in [("2".repeat(100), "2".repeat(100)), ("é".repeat(51), "é".repeat(50) + "...")] {
-        let error = error(&mut client, &format!("SELECT '{given}'::sno"));
-        assert_eq!(error.message(), format!("invalid input syntax for type sno: \"{shown}\""));
-    }
-}
-
 /// The planner calls functions of users for its estimates. Their errors arrive as they are.
 #[test]
 fn errors_of_users_functions_in_bounds() {
