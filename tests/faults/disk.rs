@@ -110,6 +110,8 @@ fn no_id_without_its_mark_on_disk() {
         // Up to the mark, two seconds ahead, and not beyond.
         server.advance_clock(1.5);
         ids.query(&mut client, DRAW).unwrap();
+        // Seen in the log before anyone feels it.
+        assert!(server.log().contains(&format!("LOG:  {}", expected.1)), "{}", server.log());
         server.advance_clock(1.5);
         refused(&mut client);
         // The server has not gone down, and a crash of the machine finds the mark that was synced.

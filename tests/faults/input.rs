@@ -1,10 +1,7 @@
-//! Input that wants to hurt: every function with every argument at and past its bounds, binary `COPY` of wrong
-//! lengths. Nothing crashes, nothing panics, every error is one that was meant.
+//! Input that wants to hurt: every function with every argument at and past its bounds. Nothing crashes, nothing panics,
+//! every error is one that was meant. Binary `COPY` of wrong lengths is in `pg_regress/input.sql`.
 
-use std::io::Write as _;
-
-use sno_tests::postgres::Client;
-use sno_tests::{COPY_HEADER, Server, Sql as _};
+use sno_tests::Server;
 
 use crate::{code, text};
 
@@ -126,46 +123,4 @@ fn every_function_with_every_argument_at_its_bounds() {
     assert_eq!(text(&mut client, "SELECT pg_backend_pid()"), pid, "it is still the same backend");
     assert!(done > 2000 && refused > 500, "{done} calls, {refused} refused");
     assert!(!server.log().contains("panicked"), "{}", server.log());
-}
-
-fn copy(client: &mut Client, fields: &[&[u8]]) -> Result<u64, String> {
-    let mut writer = client.copy_in("COPY t FROM STDIN (FORMAT binary)").unwrap();
-    writer.write_all(&COPY_HEADER).unwrap();
-    for field in fields {
-        writer.write_all(&1_i16.to_be_bytes()).unwrap();
-        writer.write_all(field).unwrap();
-    }
-    writer.write_all(&(-1_i16).to_be_bytes()).unwrap();
-    writer.finish().map_err(|error| error.code().map_or("none".into(), |code| code.code().to_owned()))
-}
-
-#[test]
-fn binary_copy_with_wrong_lengths() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE t (id sno)");
-    for length in [0_i32, 1, 9, 11, 12, 1000, 100_000] {
-        let mut field = length.to_be_bytes().to_vec();
-        field.resize(4 + length as usize, b'2');
-        assert_eq!(copy(&mut client, &[&field]), Err("22P03".into()), "{length} bytes");
-    }
-    // Lengths that lie.
-    for (length, there) in [(i32::MAX, 10), (-2, 0), (i32::MIN, 10)] {
-        let mut field = length.to_be_bytes().to_vec();
-        field.resize(4 + there, b'2');
-        let code = copy(&mut client, &[&field]).unwrap_err();
-        assert!(
-            ["22P03", "22P04", "08P01", "XX000", "53200", "54000"].contains(&code.as_str()),
-            "{length}, {there} bytes: {code}"
-        );
-        assert_eq!(text(&mut client, "SELECT 1"), "1", "the session goes on");
-    }
-    // And the right ones: ten bytes, whatever they are, and NULL.
-    let field = [&10_i32.to_be_bytes()[..], &[0xff; 10]].concat();
-    assert_eq!(copy(&mut client, &[&field, &(-1_i32).to_be_bytes()]), Ok(2));
-    assert_eq!(
-        text(&mut client, "SELECT string_agg(coalesce(id::text, 'NULL'), ' ') FROM t"),
-        "xxxxxxxxxxxxxxxx NULL"
-    );
-    assert!(!server.log().contains("panicked"));
 }

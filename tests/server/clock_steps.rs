@@ -78,21 +78,6 @@ fn no_client_hears_of_it() {
 }
 
 #[test]
-fn a_quick_restart_is_no_step() {
-    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
-    for _ in 0..2 {
-        server.run(DRAW);
-        server.advance_clock(2.1);
-        server.run(DRAW);
-        server.restart(Mode::Immediate);
-        server.run(DRAW);
-    }
-    let drifts: i64 = server.connect().one("SELECT drifts FROM sno_generators()");
-    assert_eq!(drifts, 1, "the side did change");
-    assert_eq!(steps(&server), []);
-}
-
-#[test]
 fn a_step_while_the_server_was_down_is_logged() {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
     server.set_clock("-90000");

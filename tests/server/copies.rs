@@ -60,26 +60,6 @@ fn a_promotion_is_logged_once() {
     ids.assert_distinct();
 }
 
-#[test]
-fn a_promotion_with_another_prefix_is_nothing_to_tell() {
-    let primary = builder().start();
-    let mut ids = Ids::new();
-    draw(&primary, &mut ids);
-    let standby = primary.standby();
-    standby.configure("sno.partition_prefix", "4/16");
-    standby.restart(Mode::Fast);
-    primary.wait_replayed(&standby);
-    standby.promote();
-    // Both go on, and it does no harm.
-    for _ in 0..3 {
-        draw(&primary, &mut ids);
-        draw(&standby, &mut ids);
-    }
-    ids.assert_distinct();
-    assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
-    assert_eq!(standby.record().origin.place.wal_timeline, 2);
-}
-
 /// What was generated before is not known then, also after pg_upgrade. With a number that the server draws, it is another
 /// one.
 #[test]
@@ -104,27 +84,6 @@ fn a_file_of_marks_that_is_created_is_logged() {
             assert_eq!(lines(), (before + logged, before + logged), "{}", server.log());
         }
     }
-}
-
-#[test]
-fn a_copied_data_directory_is_logged_once_and_the_original_is_not() {
-    let server = builder().start();
-    let mut ids = Ids::new();
-    draw(&server, &mut ids);
-    server.stop(Mode::Fast);
-    let copy = server.copy();
-    draw(&copy, &mut ids);
-    assert_eq!((count(&copy, COPIED), count(&copy, HINT)), (1, 1), "{}", copy.log());
-    copy.restart(Mode::Fast);
-    draw(&copy, &mut ids);
-    assert_eq!((count(&copy, COPIED), count(&copy, PROMOTED)), (1, 0), "{}", copy.log());
-    for mode in [Mode::Fast, Mode::Crash] {
-        server.start();
-        server.run("SELECT sno_new()");
-        assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
-        server.stop(mode);
-    }
-    ids.assert_distinct();
 }
 
 /// A server that nobody gave a number draws one, and so does each copy of it: never that of its original.

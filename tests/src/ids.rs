@@ -9,10 +9,10 @@ use std::{fmt, thread};
 use postgres::Client;
 use sno_core::Sno;
 
-use crate::{Server, server::PATIENCE, witness::Witness};
+use crate::{server::PATIENCE, witness::Witness};
 
 /// How the file format of binary `COPY` begins: its signature, no flags, no extension.
-pub const COPY_HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+const COPY_HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A collection of IDs, as the 10 bytes they are.
 #[derive(Default, Clone)]
@@ -23,7 +23,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// An empty collection, for IDs of any kind. Those that one server hands out belong in [`Server::ids`].
+    /// An empty collection, for IDs of any kind. Those that one server hands out belong in [`Server::ids`](crate::Server::ids).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -106,12 +106,6 @@ impl Ids {
     /// The IDs in the order they came in.
     pub fn iter(&self) -> impl Iterator<Item = Sno> + '_ {
         self.ids.iter().map(|bytes| Sno::from_bytes(*bytes))
-    }
-
-    /// Whether each is larger than the one before it.
-    #[must_use]
-    pub fn is_ascending(&self) -> bool {
-        self.ids.is_sorted_by(|a, b| a < b)
     }
 
     /// Every ID that is there more than once, and how often. Sorts the collection.
@@ -205,15 +199,5 @@ pub fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> V
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
-    })
-}
-
-/// Draws `each` IDs on every one of `connections` connections at once; one collection for each, in the order drawn.
-pub fn draw(server: &Server, connections: usize, each: usize) -> Vec<Ids> {
-    in_parallel(connections, |_| {
-        let mut ids = server.ids();
-        let query = format!("SELECT sno_new(1) FROM generate_series(1, {each})");
-        ids.query(&mut server.connect(), &query).unwrap_or_else(|e| panic!("{query}: {e}"));
-        ids
     })
 }

@@ -19,7 +19,7 @@ mod witness;
 pub use answers::{Sql, code, error, major_version, plan, stored, text};
 pub use catalog::catalog;
 pub use control::{assert_soon, next_tick, processor_ticks};
-pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel, wait_until};
+pub use ids::{Ids, Stop, in_parallel, wait_until};
 pub use postgres;
 pub use random::Random;
 pub use server::{Builder, Mode, Server};

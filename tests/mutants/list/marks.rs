@@ -1,11 +1,11 @@
 //! The marks in their file, what a start makes of them, sessions.
 
-use super::{CORE, DISK, HORIZON, LOOM_MARKS, MARKS, OfFile, RESTARTS, SIM, STANDBY, Suite, UNIQUENESS};
+use super::{CORE, DISK, HORIZON, LOOM_MARKS, OfFile, RESTARTS, SIM, STANDBY, Suite, UNIQUENESS};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("core/src/server/marks_file.rs", &[
-        ("marks are raised in memory before they are on disk", &[SIM, DISK, MARKS],
+        ("marks are raised in memory before they are on disk", &[SIM, DISK],
             "        self.write_record(file, &record)?;\n",
             "        shared.marks.raise(record.limits);\n        self.write_record(file, &record)?;\n"),
         ("marks are written two seconds too low", &[SIM, RESTARTS, DISK],

@@ -62,7 +62,6 @@ const ROOMS: &[&[OfFile]] = &[
 
 const RESTARTS: Suite = Suite("faults", "restarts::");
 const DISK: Suite = Suite("faults", "disk::");
-const MARKS: Suite = Suite("faults", "marks_file::");
 const STANDBY: Suite = Suite("faults", "standby::");
 const WAITS: Suite = Suite("faults", "waits::");
 const SETTINGS: Suite = Suite("server", "settings::");

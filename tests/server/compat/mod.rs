@@ -186,10 +186,24 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     }
 }
 
-/// A default would be the same one on all servers.
+/// A default would be the same one on all servers. Nothing was taken for a scheme that can't generate, and the others can.
 #[test]
-fn no_number_means_no_id() {
-    let server = start(builder());
+fn no_number_and_no_base_clock_mean_no_id() {
+    let server = start(Server::builder().compat());
+    let refused = |scheme: &str, setting: &str| {
+        let error = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
+        let message = format!("invalid value for parameter \"sno_compat.{setting}\": \"\"");
+        assert_eq!((error.code().code(), error.message()), ("22023", &*message));
+    };
+    refused("snowflake_si", "snowflake_si_base_clock");
+    let rows = "SELECT count(*) FROM sno_compat_generators()";
+    assert_eq!(server.connect().one::<i64>(rows), 0);
+    server.run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
+    assert_eq!(server.connect().one::<i64>(rows), 2);
+    for (scheme, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
+        assert_eq!(server.data().join(format!("sno_compat.{scheme}.marks")).exists(), exists, "{scheme}");
+    }
+    server.configure("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
     for (scheme, setting) in [
         ("snowflake_si", "snowflake_si_machine"),
         ("uid60", "uid60_workers"),
@@ -197,26 +211,7 @@ fn no_number_means_no_id() {
     ] {
         server.configure(&format!("sno_compat.{setting}"), "");
         server.reload();
-        let refused = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
-        let message = format!("invalid value for parameter \"sno_compat.{setting}\": \"\"");
-        assert_eq!((refused.code().code(), refused.message()), ("22023", &*message));
-    }
-}
-
-#[test]
-fn no_base_clock_means_no_id() {
-    let server = start(Server::builder().compat());
-    let message = "invalid value for parameter \"sno_compat.snowflake_si_base_clock\": \"\"";
-    let detail = "A site chooses its base clock before its first ID.";
-    let error = error(&mut server.connect(), "SELECT snowflake_si_new()");
-    assert_eq!((error.code().code(), error.message(), error.detail()), ("22023", message, Some(detail)));
-    // Nothing was taken for a scheme that can't generate, and the others can.
-    let rows = "SELECT count(*) FROM sno_compat_generators()";
-    assert_eq!(server.connect().one::<i64>(rows), 0);
-    server.run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
-    assert_eq!(server.connect().one::<i64>(rows), 2);
-    for (scheme, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
-        assert_eq!(server.data().join(format!("sno_compat.{scheme}.marks")).exists(), exists, "{scheme}");
+        refused(scheme, setting);
     }
 }
 
