@@ -22,8 +22,7 @@
 //! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder
 //!   has to be synced once, or there is no file at all.
 //! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64
-//!   short` makes each write end after half of it, `room 4096` makes the disk full when the file has so many bytes, and
-//!   `flock 37` makes each lock of the file fail with error 37 (ENOLCK).
+//!   short` makes each write end after half of it, and `flock 37` makes each lock of the file fail with error 37 (ENOLCK).
 //!
 //! # Commits of prepared transactions
 //!
@@ -277,20 +276,10 @@ pub unsafe extern "C" fn fsync(fd: c_int) -> c_int {
 pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usize, offset: i64) -> isize {
     let mut part = length;
     if is_disk() && !INSIDE.swap(true, Relaxed) {
-        if matches!(file(fd), File::Marks) {
-            if fault("pwrite64").is_some_and(|fault| fault == "short") {
-                part = length.div_ceil(2);
-            }
-            if let Some(room) = fault("room").and_then(|room| room.parse::<usize>().ok()) {
-                part = part.min(room.saturating_sub(offset as usize));
-            }
+        if matches!(file(fd), File::Marks) && fault("pwrite64").is_some_and(|fault| fault == "short") {
+            part = length.div_ceil(2);
         }
         INSIDE.store(false, Relaxed);
-    }
-    if part == 0 && length > 0 {
-        // SAFETY: the address of this thread's error number.
-        unsafe { *libc::__errno_location() = libc::ENOSPC };
-        return -1;
     }
     // SAFETY: part of what the caller vouches for.
     let call = || unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, part, offset) } as isize;
