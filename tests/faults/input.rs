@@ -9,6 +9,7 @@ use crate::{code, text};
 fn values(of: &str) -> impl Iterator<Item = &'static str> {
     let values = match of {
         "integer" => "NULL; -2147483648; -1; 0; 1; 255; 256; 65535; 65536; 2147483647",
+        "oid" => "NULL; 0; 23; 4294967295",
         "bigint" => "NULL; -9223372036854775808; 0; 9223372036854775807",
         "boolean" => "NULL; false; true",
         "timestamptz" => {
