@@ -1,3 +1,7 @@
+-- It reads a few rows of the catalogs. Where these have thousands of partitions, PostgreSQL expects so many that it would
+-- compile the query, each time, for hundreds of milliseconds.
+ALTER FUNCTION sno_internal.base_relations(regclass) SET jit = off;
+
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
 -- Nobody is waited for who has locked a view: its feed counts as one that has read nothing.
