@@ -215,22 +215,21 @@ CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS
     'delete from the log of changes what all feeds of them have read; returns how many';
 
--- The logs whose rows a view or a table has. Each names the table whose trigger names it: others are copies.
-CREATE FUNCTION sno_internal.logs_below(source regclass) RETURNS TABLE (log regclass, of_table regclass)
+-- The log that a feed of a source reads, if it reads one, and the table whose changes are in it. Each names the other:
+-- a log that its table does not name is a copy.
+CREATE FUNCTION sno_internal.log_read(source regclass) RETURNS TABLE (log regclass, of_table regclass)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT b.relation, named.refobjid::regclass
-    FROM sno_internal.base_relations(logs_below.source) b
-    JOIN pg_constraint o ON o.conrelid = b.relation AND o.conname = 'sno_log' AND o.contype = 'c'
-    JOIN pg_depend named ON named.classid = 'pg_constraint'::regclass AND named.objid = o.oid
-        AND named.refclassid = 'pg_class'::regclass AND named.refobjid <> b.relation
+    SELECT o.conrelid::regclass, named.refobjid::regclass
+    FROM pg_constraint o JOIN pg_depend named ON named.classid = 'pg_constraint'::regclass AND named.objid = o.oid
+        AND named.refclassid = 'pg_class'::regclass AND named.refobjid <> o.conrelid
     JOIN pg_trigger g ON g.tgrelid = named.refobjid AND g.tgname = 'sno_log'
         AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure
     JOIN pg_depend names ON names.classid = 'pg_trigger'::regclass AND names.objid = g.oid
-        AND names.refclassid = 'pg_class'::regclass AND names.refobjid = b.relation
+        AND names.refclassid = 'pg_class'::regclass AND names.refobjid = o.conrelid
+    WHERE o.conrelid = sno_internal.table_of(source) AND o.conname = 'sno_log' AND o.contype = 'c'
 $$;
-COMMENT ON FUNCTION sno_internal.logs_below(regclass)
-    IS 'internal: logs of changes below a table or view, and their tables';
+COMMENT ON FUNCTION sno_internal.log_read(regclass) IS 'internal: the log of changes that a feed reads, and its table';
 
 -- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
 -- feeds that are set back.
@@ -240,7 +239,7 @@ AS $$
 BEGIN
     -- After pg_upgrade, which creates event triggers last.
     PERFORM sno_internal.keep_partitions(l.of_table)
-    FROM sno_internal.logs_below(log) l JOIN pg_class c ON c.oid = l.of_table AND c.relkind = 'p'
+    FROM sno_internal.log_read(log) l JOIN pg_class c ON c.oid = l.of_table AND c.relkind = 'p'
         AND c.relowner = (SELECT o.relowner FROM pg_class o WHERE o.oid = l.log);
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
         WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2

@@ -105,24 +105,21 @@ DECLARE
     first sno_internal.feed_positions.position%TYPE;
     passed record;
 BEGIN
-    IF NOT EXISTS (SELECT FROM sno_internal.base_relations(child) b WHERE pg_relation_size(b.relation) > 0) THEN
+    IF NOT EXISTS (SELECT FROM sno_internal.inheritors(child) i WHERE pg_relation_size(i.relation) > 0) THEN
         RETURN;
     END IF;
     WITH RECURSIVE above(oid) AS (
         SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child
         UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
-    ), near AS MATERIALIZED (
-        SELECT f FROM sno_internal.feed_positions f
-        WHERE f.source IN (SELECT a.relation FROM sno_internal.above(child) a) AND f.position IS NOT NULL
     )
-    SELECT array_agg(n.f) INTO feeds FROM near n CROSS JOIN LATERAL sno_internal.origin((n.f).source, (n.f).key) o
-    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key;
+    SELECT array_agg(f) INTO feeds FROM sno_internal.feed_positions f
+    WHERE f.source IN (SELECT a.oid FROM above a) AND f.key = warn_of_old_rows.key AND f.position IS NOT NULL;
     IF feeds IS NULL THEN
         RETURN;
     END IF;
-    SELECT min(sno_internal.sno_first_key(b.relation, key, NULL)) INTO first
-    FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
-    WHERE pg_relation_size(b.relation) > 0;
+    SELECT min(sno_internal.sno_first_key(i.relation, key, NULL)) INTO first
+    FROM sno_internal.inheritors(child) i JOIN pg_class c ON c.oid = i.relation AND c.relkind = 'r'
+    WHERE pg_relation_size(i.relation) > 0;
     SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
         string_agg(format('SET ROLE %I; SELECT %s.sno_seek_feed(%L, since => %L)', f.owner, sno_internal.schema(),
             f.feed, first::timestamptz), '; ' ORDER BY f.feed, f.owner) AS seeks
@@ -163,7 +160,7 @@ BEGIN
             WHERE i.indrelid = parent AND i.indisprimary AND a.attname = g.key
         ) DESC LIMIT 1
     ) g CROSS JOIN sno_internal.readers(parent) r
-    CROSS JOIN sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    CROSS JOIN sno_internal.inheritors(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
     JOIN pg_class p ON p.oid = parent
     -- A feed of another partition reads none of these rows.
     WHERE (r.source = parent OR child IN (SELECT a.relid FROM pg_partition_ancestors(r.source) a)
@@ -501,40 +498,6 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_publication() IS 'internal: what the event trigger for publications does';
 
--- Warns that a view which was replaced can have rows that feeds of it, or of views of it, have passed. A new view is
--- below none. The views of changes are replaced by sno_track_changes(), with the same rows.
-CREATE FUNCTION sno_internal.follow_view() RETURNS event_trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    replaced record;
-BEGIN
-    FOR replaced IN
-        WITH RECURSIVE above(replaced, oid) AS (
-            SELECT d.objid, d.objid FROM pg_event_trigger_ddl_commands() d
-            WHERE NOT EXISTS (SELECT FROM pg_rewrite r JOIN pg_depend f ON f.objid = r.oid
-                WHERE r.ev_class = d.objid AND f.classid = 'pg_rewrite'::regclass AND f.refclassid = 'pg_proc'::regclass
-                    AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure)
-            UNION
-            SELECT a.replaced, r.ev_class
-            FROM above a JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = a.oid
-                AND d.classid = 'pg_rewrite'::regclass JOIN pg_rewrite r ON r.oid = d.objid
-        )
-        SELECT a.replaced::regclass AS view,
-            string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds
-        FROM sno_internal.feed_positions f JOIN above a ON a.oid = f.source WHERE f.position IS NOT NULL
-        GROUP BY a.replaced
-    LOOP
-        RAISE WARNING 'rows that "%" has only now can be missed', replaced.view
-            USING DETAIL = format('If their keys are before the position, they are not read by: %s.', replaced.feeds),
-            HINT = 'If there are such rows, call sno_seek_feed() with a time before them: from there all come again.';
-    END LOOP;
-EXCEPTION WHEN OTHERS THEN
-    RAISE LOG 'a view may have rows that feeds have passed';
-END
-$$;
-COMMENT ON FUNCTION sno_internal.follow_view() IS 'internal: what the event trigger for views does';
-
 CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
     EXECUTE FUNCTION sno_internal.follow_ddl();
@@ -547,9 +510,6 @@ COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows 
 CREATE EVENT TRIGGER sno_follow_publications ON ddl_command_end WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION')
     EXECUTE FUNCTION sno_internal.follow_publication();
 COMMENT ON EVENT TRIGGER sno_follow_publications IS 'warns of publications that have the positions of feeds';
-CREATE EVENT TRIGGER sno_follow_views ON ddl_command_end WHEN TAG IN ('CREATE VIEW')
-    EXECUTE FUNCTION sno_internal.follow_view();
-COMMENT ON EVENT TRIGGER sno_follow_views IS 'warns of views that are replaced while feeds read them';
 -- ENABLE ALWAYS, so that they also follow DDL that replication applies. They belong to the first superuser, if it still
 -- is one, whoever creates the extension: only superusers can own event triggers, so REASSIGN OWNED of another one would
 -- fail.
@@ -557,8 +517,8 @@ DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_drops,sno_follow_publications,sno_follow_rewrites,'
-        'sno_follow_views}'::pg_catalog.name[] LOOP
+    FOREACH name IN ARRAY
+        '{sno_follow_ddl,sno_follow_drops,sno_follow_publications,sno_follow_rewrites}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         IF EXISTS (SELECT FROM pg_catalog.pg_roles r
             WHERE r.oid OPERATOR(pg_catalog.=) '10'::pg_catalog.oid AND r.rolsuper) THEN

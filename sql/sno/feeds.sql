@@ -170,26 +170,43 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
--- Whether the rows of a source come from all servers of a scope; fails if they come from elsewhere otherwise. A log of
--- changes is written by this server.
-CREATE FUNCTION sno_internal.check_rows(source regclass, key name) RETURNS boolean
+-- Whether the rows of a source come from all servers of a scope. An error if a feed would miss rows of it: asked when a
+-- feed is created, and at each call after something has changed in the catalogs.
+CREATE FUNCTION sno_internal.is_of_scope(source regclass, key name) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    of_table regclass := sno_internal.table_of(source);
     other record;
 BEGIN
-    -- Hardly any database has such rows, so first a quick look at whether it can. Only views have materialized views
-    -- below them.
+    IF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = of_table) THEN
+        RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'A feed reads a table, or the view that sno_track_changes() has created.',
+            HINT = 'Have the feed read the table. Leave out rows and join others where its rows are read, as in SELECT '
+                '... FROM sno_peek_feed(...) WHERE ....';
+    ELSIF EXISTS (
+        SELECT FROM sno_internal.inheritors(source) i JOIN pg_attribute a ON a.attrelid = i.relation
+        WHERE of_table = source AND a.attname = is_of_scope.key AND NOT a.attnotnull
+    ) THEN
+        RAISE EXCEPTION 'key "%" of "%" can be null', key, source USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'A feed would not return rows without a key.', HINT = 'Declare the column NOT NULL.';
+    END IF;
+    -- Hardly any database has rows that others commit, so first a quick look at whether it can.
     IF NOT EXISTS (SELECT FROM pg_subscription_rel) AND NOT EXISTS (SELECT FROM pg_foreign_table)
-        AND NOT EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
-        AND NOT (EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind IN ('v', 'm'))
-            AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm')) THEN
+        AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
         RETURN false;
     END IF;
-    SELECT * INTO other FROM sno_internal.base_relations(source) b
-    WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
-        AND NOT sno_internal.is_logged(b.relation, source, key)
-    ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
+    SELECT i.relation, k.kind INTO other
+    FROM sno_internal.inheritors(of_table) i JOIN pg_class c ON c.oid = i.relation
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind = 'f' THEN 'foreign'
+        -- Also a partition: the subscription writes its rows by the table above.
+        WHEN EXISTS (
+            SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid
+            UNION ALL
+            SELECT FROM pg_partition_ancestors(c.oid) a JOIN pg_subscription_rel s ON s.srrelid = a.relid
+        ) THEN 'subscribed'
+        WHEN sno_internal.is_distributed(c.oid) THEN 'distributed' END) k(kind)
+    WHERE k.kind IS NOT NULL ORDER BY k.kind = 'distributed', k.kind LIMIT 1;
     IF other.kind <> 'distributed' THEN
         RAISE EXCEPTION 'feed cannot read % rows: "%"', other.kind, other.relation
             USING ERRCODE = CASE other.kind WHEN 'subscribed' THEN 'object_not_in_prerequisite_state'
@@ -198,30 +215,13 @@ BEGIN
             HINT = CASE other.kind WHEN 'subscribed'
                 THEN
     'Create a feed of the table on the server of these rows, or have sno_track_changes() log them here.'
-                WHEN 'foreign' THEN 'Create a feed of the table on its own server.'
-                ELSE 'Create a feed of the tables that it is made from.' END;
+                ELSE 'Create a feed of the table on its own server.' END;
     END IF;
     RETURN other.kind IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.check_rows(regclass, name)
-    IS 'internal: whether the rows of a table or view come from all servers of a scope; fails if from elsewhere';
-
--- The same, asked at each call: also whether a view, which can be replaced, has its key still.
-CREATE FUNCTION sno_internal.is_of_scope(source regclass, key name) RETURNS boolean
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    is_of_scope boolean := sno_internal.check_rows(source, key);
-BEGIN
-    IF (SELECT relkind = 'v' FROM pg_class WHERE oid = source) THEN
-        PERFORM sno_internal.check_origin(source, key);
-    END IF;
-    RETURN is_of_scope;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.is_of_scope(regclass, name)
-    IS 'internal: whether the horizon of a scope counts for the rows of a feed''s table or view';
+COMMENT ON FUNCTION sno_internal.is_of_scope(regclass, name) IS
+    'internal: whether the horizon of a scope counts for the rows of a feed; fails if it would miss some';
 
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
 -- the horizon, since rows can still come there.
@@ -253,7 +253,7 @@ BEGIN
         ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END;
     IF "position" IS DISTINCT FROM present AND present IS NOT NULL
         AND coalesce("position" < least(present, sno_internal.sno_last(now() - interval '1 hour', true)), true)
-        AND EXISTS (SELECT FROM sno_internal.logs_below(source)) THEN
+        AND EXISTS (SELECT FROM sno_internal.log_read(source)) THEN
         RAISE WARNING 'log of changes may lack what all feeds had read' USING
             DETAIL = 'Changes that are older than an hour are deleted from the log once all feeds have read them.',
             HINT = 'To have all rows returned, put the keys of the table into the log once more.';
@@ -279,30 +279,28 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.has_rows(regclass, name, sno, sno)
-    IS 'internal: whether a table or view has rows after one ID and up to another';
+    IS 'internal: whether a source has rows after one ID and up to another';
 
--- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
+-- Of a table, the column of this name; without one, each in its primary key, but for foreign keys: their values are
+-- older than the rows. Of a view of changes the first one, as in its log.
 CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT array_agg(a.attname ORDER BY a.attnum)
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
-        AND i.indisprimary
-    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND sno_internal.is_id_type(a.atttypid)
+    FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+    WHERE a.attrelid = source AND a.attnum > 0 AND sno_internal.is_id_type(a.atttypid)
         AND a.attname = coalesce(possible_keys.key, a.attname)
-        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
-        AND (possible_keys.key IS NOT NULL
-            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
-                AND a.attnum = ANY (f.conkey)))
+        AND CASE WHEN sno_internal.table_of(source) <> source THEN a.attnum = 1
+            ELSE possible_keys.key IS NOT NULL OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+                AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = source AND f.contype = 'f'
+                    AND a.attnum = ANY (f.conkey)) END
 $$;
 COMMENT ON FUNCTION sno_internal.possible_keys(regclass, name)
-    IS 'internal: columns of a table or view that can be the key of a feed: of this name, or of any if it is null';
+    IS 'internal: columns that can be the key of a feed: of this name, or of any if it is null';
 
--- The key of a new feed; and the column of a table that the key shows, if it shows one.
-CREATE FUNCTION sno_internal.key_of(
-        feed text, source regclass, since timestamptz, INOUT key name, margin interval, OUT of_table regclass,
-            OUT "column" name
-    ) RETURNS record
+-- The key of a new feed, or the error that says why its source can have none.
+CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestamptz, key name, margin interval)
+    RETURNS name
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -326,25 +324,22 @@ BEGIN
         RAISE EXCEPTION 'cannot create a feed of a temporary table: "%"', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'A feed outlives the session.', HINT = 'Use an ordinary table.';
     END IF;
-    PERFORM sno_internal.check_rows(source, keys[1]);
+    PERFORM sno_internal.is_of_scope(source, keys[1]);
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
-                ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such '
-                    'column.' END;
-    END IF;
-    key := keys[1];
-    SELECT o.of_table, o."column" INTO of_table, "column" FROM sno_internal.check_origin(source, key) o;
-    IF (SELECT relkind <> 'v' FROM pg_class WHERE oid = source) AND NOT sno_internal.has_index(source, key) THEN
-        RAISE EXCEPTION 'no index of "%" begins with "%"', source, key
+                ELSE 'The key is a column of type sno in the primary key, or another one that is named.' END;
+    ELSIF sno_internal.table_of(source) = source AND NOT sno_internal.has_index(source, keys[1]) THEN
+        RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1]
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Each call of sno_feed() would read the whole table.',
             HINT = 'Create an index that begins with the key.';
     END IF;
+    RETURN keys[1];
 END
 $$;
 COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, interval)
-    IS 'internal: key of a table or view that can have a feed';
+    IS 'internal: key of a table, or a view of changes, that can have a feed';
 
 CREATE FUNCTION sno_create_feed(
         feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL,
@@ -353,7 +348,7 @@ CREATE FUNCTION sno_create_feed(
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean, boolean)
-    IS 'create a feed of the rows of a table or view; returns the ID after which it begins, or null';
+    IS 'create a feed of the rows of a table; returns the ID after which it begins, or null';
 
 CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL,
     source regclass DEFAULT NULL) RETURNS void

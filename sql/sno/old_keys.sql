@@ -156,54 +156,34 @@ $$;
 COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name)
     IS 'creates triggers that refuse rows whose keys were not generated in their transaction';
 
--- For a new feed: has the tables below it guarded. Who creates the feed is often not the owner, and cannot change them.
--- Nor are there triggers where Citus distributes a table, or for an expression, whose tables can have other keys, also
--- none of type sno. Logs of changes get their keys from triggers. Unless it creates triggers, it says where none are.
-CREATE FUNCTION sno_internal.guard_keys(source regclass, of_table regclass, key name, creates boolean) RETURNS void
+-- For a new feed: has its table guarded. Who creates the feed is often not the owner, and cannot change it. Nor are
+-- there triggers where Citus distributes a table. Logs of changes get their keys from triggers. Unless it creates
+-- triggers, it says that there are none.
+CREATE FUNCTION sno_internal.guard_keys(source regclass, key name, creates boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    t record;
+    is_distributed boolean := sno_internal.is_distributed(source);
 BEGIN
-    FOR t IN
-        WITH below AS (
-            SELECT of_table AS relation, guard_keys.key
-            UNION ALL
-            SELECT b.relation, a.attname
-            FROM sno_internal.base_relations(source) b JOIN pg_index i ON i.indrelid = b.relation AND i.indisprimary
-            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-                AND sno_internal.is_id_type(a.atttypid)
-            WHERE of_table IS NULL
-        )
-        SELECT b.relation, b.key, sno_internal.is_distributed(b.relation) AS is_distributed, of_table IS NOT NULL AND (
-            SELECT bool_and(pg_has_role(p.relowner, 'USAGE'))
-            FROM sno_internal.base_relations(b.relation) d JOIN pg_class p ON p.oid = d.relation
-        ) AS is_own
-        FROM below b JOIN pg_class c ON c.oid = b.relation AND c.relkind IN ('r', 'p')
-    LOOP
-        CONTINUE WHEN NOT EXISTS (SELECT FROM sno_internal.unguarded(t.relation, t.key))
-            OR EXISTS (SELECT FROM sno_internal.logs_below(t.relation))
-            OR of_table IS NULL AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = t.relation);
-        IF creates AND t.is_own AND NOT t.is_distributed THEN
-            PERFORM sno_internal.create_guard(t.relation, t.key);
-            RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their transaction', t.relation;
-        ELSE
-            RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', t.relation
-                USING DETAIL = CASE WHEN t.is_distributed THEN 'Citus has no triggers on it to refuse such keys.'
-                    ELSE 'No triggers refuse such keys.' END,
-                HINT = CASE WHEN t.is_distributed THEN 'Generate each key in the transaction that inserts its row.'
-                    ELSE format('Have the owner of the table call %s.sno_refuse_old_keys(%L, %L).',
-                        sno_internal.schema(), t.relation, t.key) END;
-        END IF;
-    END LOOP;
-    IF NOT FOUND AND of_table IS NULL THEN
+    IF NOT EXISTS (SELECT FROM sno_internal.unguarded(source, key))
+        OR EXISTS (SELECT FROM sno_internal.log_read(source)) THEN
+        RETURN;
+    END IF;
+    IF creates AND NOT is_distributed AND (SELECT bool_and(pg_has_role(c.relowner, 'USAGE'))
+        FROM sno_internal.inheritors(source) i JOIN pg_class c ON c.oid = i.relation) THEN
+        PERFORM sno_internal.create_guard(source, key);
+        RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their transaction', source;
+    ELSE
         RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', source
-            USING DETAIL = 'Its key is an expression: no triggers refuse such keys.',
-                HINT = 'Generate each key in the transaction that inserts its row.';
+            USING DETAIL = CASE WHEN is_distributed THEN 'Citus has no triggers on it to refuse such keys.'
+                ELSE 'No triggers refuse such keys.' END,
+            HINT = CASE WHEN is_distributed THEN 'Generate each key in the transaction that inserts its row.'
+                ELSE format('Have the owner of the table call %s.sno_refuse_old_keys(%L, %L).',
+                    sno_internal.schema(), source, key) END;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name, boolean)
+COMMENT ON FUNCTION sno_internal.guard_keys(regclass, name, boolean)
     IS 'internal: has rows refused that a new feed would miss, or says that they are not';
 
 -- A publication FOR ALL TABLES has the positions of feeds, too. By the catalogs, since pg_publication_tables locks all
@@ -231,40 +211,24 @@ $$;
 COMMENT ON FUNCTION sno_internal.tell_of_publications() IS
     'internal: warns of publications by which a server moves feeds of another';
 
--- Rows that a new feed will not return, whoever inserts them. The conditions of a view can become true when the feed is
--- past the key of a row. A log of changes has what has changed since the tracking began, and was not cleared.
-CREATE FUNCTION sno_internal.tell_of_missed(feed text, source regclass, key name, since timestamptz) RETURNS void
+-- Rows that a new feed will not return, whoever inserts them. A log of changes has what has changed since the tracking
+-- began, and was not cleared.
+CREATE FUNCTION sno_internal.tell_of_missed(feed text, source regclass, since timestamptz) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    t record;
+    l record;
 BEGIN
     PERFORM sno_internal.tell_of_publications();
-    SELECT o.passing, o.by_table, o.by_column INTO t FROM sno_internal.origin(source, key) o;
-    IF t.by_column IS NOT NULL THEN
-        RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
-            USING DETAIL = format('Its condition on column %I of %s can become true by an UPDATE, or by another row.',
-                t.by_column, t.by_table),
-            HINT = format('If that happens, track the changes instead: %s.sno_track_changes(%L).',
-                sno_internal.schema(), t.by_table);
-    ELSIF t.passing IS NOT NULL THEN
-        RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
-            USING DETAIL =
-    'It has a function whose result can change, such as now(), or depends on other rows.',
-            HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
-    END IF;
-    FOR t IN
-        SELECT l.log, l.of_table FROM sno_internal.logs_below(source) l
-        WHERE EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
-            UNION ALL SELECT WHERE pg_relation_size(l.of_table) > 0)
-    LOOP
-        RAISE WARNING 'rows that "%" has already are not in its log of changes', t.of_table
+    SELECT * INTO l FROM sno_internal.log_read(source);
+    IF EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
+        UNION ALL SELECT WHERE pg_relation_size(l.of_table) > 0) THEN
+        RAISE WARNING 'rows that "%" has already are not in its log of changes', l.of_table
             USING HINT = format('To have them returned, too, say as its owner: %s',
-                sno_internal.logging(t.of_table, t.log));
-    END LOOP;
+                sno_internal.logging(l.of_table, l.log));
     -- Also where a feed was dropped, or left out of a dump, and had read them.
-    IF since = '-infinity' AND NOT EXISTS (SELECT FROM sno_internal.logs_below(source)) AND EXISTS (
-        SELECT FROM sno_internal.base_relations(source) b WHERE pg_relation_size(b.relation) > 0
+    ELSIF since = '-infinity' AND l.log IS NULL AND EXISTS (
+        SELECT FROM sno_internal.inheritors(source) i WHERE pg_relation_size(i.relation) > 0
     ) THEN
         RAISE NOTICE 'feed "%" begins with the rows that "%" has already', feed, source
             USING HINT =
@@ -272,5 +236,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.tell_of_missed(text, regclass, name, timestamptz)
+COMMENT ON FUNCTION sno_internal.tell_of_missed(text, regclass, timestamptz)
     IS 'internal: says what a new feed does not return, and where it begins';

@@ -4,20 +4,22 @@ ALTER FUNCTION sno_internal.base_relations(regclass) SET jit = off;
 
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
--- Nobody is waited for who has locked a view: its feed counts as one that has read nothing.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH own_key AS (
+    WITH RECURSIVE own_key AS (
         SELECT min(a.attname::text) AS name
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
             AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
         WHERE i.indrelid = of_table AND i.indisprimary AND sno_internal.is_id_type(a.atttypid)
         HAVING count(*) = 1
     ), below AS MATERIALIZED (
-        SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
+        SELECT i.relation FROM sno_internal.inheritors(of_table) i
+    ), above(oid) AS (
+        SELECT b.relation::oid FROM below b
+        UNION
+        SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
     ), near AS MATERIALIZED (
-        -- First, so that the other views are not asked for what they show.
         SELECT f.feed, f.owner, f.key, f.position, f.lowering, s.source
         FROM sno_internal.feed_positions f
         -- By the catalogs, since who asks may have no right to the schema.
@@ -26,19 +28,22 @@ AS $$
             JOIN pg_namespace n ON n.nspname = i.name[1]
             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = i.name[2]
         ))) s(source)
-        WHERE s.source IN (SELECT a.relation FROM sno_internal.above(of_table) a)
+        WHERE s.source IN (SELECT a.oid FROM above a) OR EXISTS (
+            SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+            WHERE r.ev_class = s.source AND r.ev_type = '1' AND d.refclassid = 'pg_class'::regclass
+                AND d.refobjid IN (SELECT a.oid FROM above a))
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
     -- position is ahead of the clock, after that was fast, has not read the rows of the present.
-    SELECT f.feed, f.owner, f.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
-            o.source::oid IN (SELECT b.oid FROM below b)
-                OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
-        ) AND f.position <= sno_internal.sno_last(clock_timestamp(), true)
-        THEN sno_internal.sno_goes_on_after(f.position, f.lowering) END
-    FROM near f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key, waits => false) o
-    -- Changes of the table do not need its rows: what is deleted is a change, too.
-    WHERE f.source IS DISTINCT FROM (SELECT t.changes
-        FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
+    SELECT n.feed, n.owner, n.source, CASE WHEN (n.source <> t.read OR n.key = (SELECT k.name FROM own_key k))
+            AND (t.read IN (SELECT b.relation FROM below b)
+                OR of_table IN (SELECT i.relation FROM sno_internal.inheritors(t.read) i))
+            AND n.position <= sno_internal.sno_last(clock_timestamp(), true)
+        THEN sno_internal.sno_goes_on_after(n.position, n.lowering) END
+    FROM near n CROSS JOIN LATERAL (SELECT sno_internal.table_of(n.source)) t(read)
+    -- Changes of the table do not need its rows: what is deleted is a change, too. A view that was replaced, which its
+    -- feed refuses to read until it is one of changes again, keeps all of them.
+    WHERE t.read = n.source OR t.read IN (SELECT a.oid FROM above a)
 $$;
 COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
 
@@ -49,13 +54,13 @@ BEGIN ATOMIC
     SELECT r.feed, r.owner, r.source, r.read FROM sno_internal.readers(of_table) r;
 END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
-    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has '
+    'feeds that read rows of a table, and up to which ID; null if a feed has read nothing, has '
     'another key or is ahead of the clock';
 
 CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed')
+    SELECT CASE WHEN (SELECT bool_or(sno_internal.is_distributed(i.relation)) FROM sno_internal.inheritors(source) i)
         THEN sno_internal.sno_scope_read(source)
         ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END
             FROM sno_internal.readers(source) r) END

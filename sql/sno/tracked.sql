@@ -78,16 +78,6 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracked(regclass) IS 'internal: what sno_track_changes() has created for a table';
 
--- Whether the rows of a table come with new keys of this server, wherever they come from.
-CREATE FUNCTION sno_internal.is_logged(relation regclass, source regclass, key name) RETURNS boolean
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT coalesce((SELECT t.log FROM sno_internal.tracked(coalesce(pg_partition_root(relation), relation)) t)
-        = (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)
-$$;
-COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS
-    'internal: whether the key of a feed is that of the log of the changes of a table';
-
 -- Why the changes of a table cannot be tracked, and what to do; nulls if they can.
 CREATE FUNCTION sno_internal.tracking_fault(source regclass, OUT fault text, OUT hint text)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -479,10 +469,10 @@ COMMENT ON FUNCTION sno_internal.sno_log_new(regclass, regclass) IS
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT b.relation
-    FROM sno_internal.base_relations(truncated.relation) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
-    WHERE b.relation = truncated.relation
-        OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = b.relation AND g.tgname = 'sno_log_truncate')
+    SELECT i.relation
+    FROM sno_internal.inheritors(truncated.relation) i JOIN pg_class c ON c.oid = i.relation AND c.relkind = 'r'
+    WHERE i.relation = truncated.relation
+        OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = i.relation AND g.tgname = 'sno_log_truncate')
 $$;
 COMMENT ON FUNCTION sno_internal.truncated(regclass) IS 'internal: tables whose rows the trigger of a TRUNCATE logs';
 

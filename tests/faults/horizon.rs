@@ -150,7 +150,7 @@ pub(crate) fn read_after(
 /// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how
 /// many rows were missed by a reader that remembers the last ID.
 fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
-    server.run("TRUNCATE items, copy_of_items, copy_of_even");
+    server.run("TRUNCATE items, copy_of_first, copy_of_second");
     let feed =
         Feed { server, batches: AtomicI32::new(0), written: AtomicI64::new(0), stop: AtomicBool::new(false) };
     let mut reader = Reader::new("SELECT sno_horizon('0.2 s')::text", FIRST);

@@ -67,7 +67,7 @@ pub(crate) fn objects() -> String {
         );
     }
     sql + "CREATE VIEW sno_time_row AS SELECT * FROM sno_left WHERE (sno_time(id), id) < (now(), '9q7k4op826n2g223');
-           SELECT sno_create_feed('joined', 'sno_using', key => 'id'), sno_create_feed('plain', 'sno_left');
+           SELECT sno_create_feed('unread', 'sno_left'), sno_create_feed('plain', 'sno_left');
            CREATE TEMP TABLE read_plain AS SELECT sno_feed('plain', NULL::sno_left)"
 }
 

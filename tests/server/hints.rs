@@ -26,11 +26,9 @@ const SAVES: [&str; 5] = [
 ];
 
 /// Nothing is destroyed by these.
-const HARMLESS: [&str; 4] = [
+const HARMLESS: [&str; 3] = [
     // Of two feeds of one name, by their owner.
     "Use SET ROLE, or the argument source, to select one, or drop one by sno_drop_feed(feed, owner).",
-    // Who may do it.
-    "Who owns its source, a table below it, or the extension can also drop it.",
     // A function of Citus'.
     "Wait for citus_promote_clone_and_rebalance(). On a standby that replaced its primary, call citus_remove_clone_node().",
     // An argument of a function.

@@ -185,6 +185,7 @@ unsafe extern "C-unwind" {
     pub fn lookup_type_cache(type_: Oid, flags: i32) -> *mut TypeCacheEntry;
 
     pub fn stringToNode(text: *const c_char) -> *mut c_void;
+    pub fn text_to_cstring(text: *const pg_sys::text) -> *mut c_char;
     pub fn equal(a: *const c_void, b: *const c_void) -> bool;
     pub fn exprType(node: *const Node) -> Oid;
     pub fn contain_var_clause(node: *mut Node) -> bool;

@@ -18,8 +18,8 @@ use std::{
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        self, EquivalenceClass, EquivalenceMember, List, Node, Oid, PlannerInfo, RangeTblEntry, RelOptInfo,
-        Relids, RestrictInfo,
+        self, EquivalenceClass, EquivalenceMember, Node, Oid, PlannerInfo, RangeTblEntry, RelOptInfo, Relids,
+        RestrictInfo,
     },
 };
 
@@ -411,13 +411,3 @@ pub const SET_EXPRESSION: Option<pg_sys::AlterTableType::Type> = None;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 pub const SET_EXPRESSION: Option<pg_sys::AlterTableType::Type> =
     Some(pg_sys::AlterTableType::AT_SetExpression);
-
-/// What a query is grouped by, if this is its table for that, which there is from 18 on.
-#[allow(unused_variables, reason = "before 18")]
-pub fn groups(table: &RangeTblEntry) -> Option<*const List> {
-    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    if table.rtekind == pg_sys::RTEKind::RTE_GROUP {
-        return Some(table.groupexprs);
-    }
-    None
-}

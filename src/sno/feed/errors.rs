@@ -72,7 +72,7 @@ impl Feed {
         )
         .detail("It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT, condition or inner join: all rows count as read. A temporary or unlogged table keeps them only in a transaction block.")
         .hint(format!(
-            "Use {}, and then sno_advance_feed() with the ID of the last row that is done. Or use a logged table, LEFT JOIN, or a feed of a view that has the condition.",
+            "Use {}, and then sno_advance_feed() with the ID of the last row that is done. Or use a logged table, or LEFT JOIN.",
             self.peek(source)
         ))
     }

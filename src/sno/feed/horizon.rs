@@ -74,8 +74,7 @@ impl Feed {
         self.lowering < begun()
     }
 
-    /// Whether it is time to store the position, even without rows: for those who watch, and since views may leave out most rows. One of
-    /// elsewhere is told of until then.
+    /// Whether it is time to store the position, even without rows: for those who watch. One of elsewhere is told of until then.
     pub(super) fn is_stale(self) -> bool {
         self.is_of_elsewhere() || Timestamp::now().0 - self.moved.value() as i64 > IDLE
     }
@@ -89,8 +88,7 @@ impl Feed {
     /// unless the feed has to go back.
     ///
     /// With it comes what the transactions below it have changed in catalogs, as they hold it until they have sent that. Otherwise a
-    /// query whose locks this transaction has already would not notice a partition that was attached, nor another function below
-    /// a view.
+    /// query whose locks this transaction has already would not notice a partition that was attached.
     pub(super) unsafe fn horizon(self, kind: HorizonKind) -> Horizon {
         let of_scope = (kind == HorizonKind::Scope).then(|| self.horizon_of_scope());
         let horizon = guard(|| {

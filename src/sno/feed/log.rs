@@ -257,8 +257,8 @@ unsafe fn is_log_of(log: Relation, table: Relation) -> bool {
         .any(|check| named(check.ccbin) == root(table))
 }
 
-/// The logs whose rows a view or a table has.
-const LOGS_OF: &CStr = c"SELECT l.log FROM sno_internal.logs_below($1) l";
+/// The log that a feed of a source reads, if it reads one.
+const LOG_READ: &CStr = c"SELECT l.log FROM sno_internal.log_read($1) l";
 
 /// With the first move of a feed in a minute, deletes from the log that it reads what all feeds have read. Only if the feed is of a role
 /// that could do this itself, by `sno_forget_changes()`.
@@ -269,16 +269,16 @@ pub(super) unsafe fn clear(feed: Feed) {
         return;
     }
     let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
-    let logs = query(LOGS_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], Sees::Now);
-    for number in 0..logs.count {
-        let Some(log) = logs.row(number).value(1) else { continue };
-        let owner = owner_of(oid(log));
-        if reader != Oid::INVALID && raw::has_privs_of_role(reader, owner) {
-            let params = [(pg_sys::REGCLASSOID, Some(log))];
-            as_role(owner, || {
-                query(c"SELECT sno_internal.clear_log($1)", params, Sees::Now);
-            });
-        }
+    let rows = query(LOG_READ, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], Sees::Now);
+    if rows.count > 0
+        && let Some(log) = rows.row(0).value(1)
+        && reader != Oid::INVALID
+        && raw::has_privs_of_role(reader, owner_of(oid(log)))
+    {
+        let params = [(pg_sys::REGCLASSOID, Some(log))];
+        as_role(owner_of(oid(log)), || {
+            query(c"SELECT sno_internal.clear_log($1)", params, Sees::Now);
+        });
     }
 }
 

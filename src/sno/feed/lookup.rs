@@ -126,6 +126,16 @@ impl Meaning {
             extension = Some(owner_of_extension());
         }
     }
+
+    /// The feed, or the error that says why a role means none by the name.
+    pub(super) unsafe fn one(self, name: Datum) -> Feed {
+        match self {
+            Self::One(feed) => feed,
+            Self::Several(a, b) => raise(|| several(name, a, b)),
+            Self::Others(owner) => raise(|| of_others(name, owner)),
+            Self::None => raise(|| missing(name)),
+        }
+    }
 }
 
 impl Feed {
@@ -133,12 +143,7 @@ impl Feed {
     /// The name is a text.
     pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, sees: Sees) -> Self {
         let name = name.unwrap_or_else(|| raise(|| null_argument("name of a feed")));
-        match Meaning::of(name, source, None, sees) {
-            Meaning::One(feed) => feed,
-            Meaning::Several(a, b) => raise(|| several(name, a, b)),
-            Meaning::Others(owner) => raise(|| of_others(name, owner)),
-            Meaning::None => raise(|| missing(name)),
-        }
+        Meaning::of(name, source, None, sees).one(name)
     }
 
     /// As [`find`](Self::find), for a call that says which rows are done or have failed. If the role may use feeds of this name with
@@ -152,8 +157,8 @@ impl Feed {
     }
 
     /// As [`find`](Self::find), for a call that reads rows of whatever source the feed has. A superuser, or the owner of the extension, may
-    /// use the feeds of all roles, and would run functions of the role that has created a feed of this name: a view's, or those in the
-    /// expressions of a table's indexes, which the planner runs. So such a role must name the source, unless the feed or its source is its
+    /// use the feeds of all roles, and would run functions of the role that has created a feed of this name: those in the expressions of a
+    /// table's indexes, which the planner runs. So such a role must name the source, unless the feed or its source is its
     /// own, or the source is a superuser's.
     pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
         let feed = Self::find(name, source, Sees::Now);
@@ -180,12 +185,12 @@ pub(super) fn missing(name: Datum) -> Error {
     )
 }
 
-pub(super) fn of_others(name: Datum, owner: Datum) -> Error {
+fn of_others(name: Datum, owner: Datum) -> Error {
     let message = format!("must be a member of role \"{}\" to use feed \"{}\"", role(owner), shown(name));
     Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
 }
 
-pub(super) fn several(name: Datum, a: Datum, b: Datum) -> Error {
+fn several(name: Datum, a: Datum, b: Datum) -> Error {
     let (a, b) = (role(a), role(b));
     let (a, b) = if a < b { (a, b) } else { (b, a) };
     Error::new(SqlState::ERRCODE_AMBIGUOUS_ALIAS, format!("several roles have a feed \"{}\"", shown(name)))

@@ -20,7 +20,7 @@ use crate::{
         feed::{
             failures::Failure,
             ledger::{Feed, TO_REGCLASS, bigint, in_ledger, null_argument, oid, shown, text},
-            lookup::{Meaning, missing, of_others, several},
+            lookup::{Meaning, missing},
             query::{Rows, Sees, query, with_off},
         },
         horizon::reader::{give_horizon, last_lowering},
@@ -41,15 +41,14 @@ functions! {
     sno_give_horizon: given_horizon;
 }
 
-/// The key of a new feed, or the error that says why its source can have none; and the column of a table that it shows.
-const KEY: &CStr =
-    c"SELECT k.key, current_user, k.of_table, k.\"column\" FROM sno_internal.key_of($1, $2, $3, $4, $5) k";
+/// The key of a new feed, or the error that says why its source can have none.
+const KEY: &CStr = c"SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_user";
 
 /// Has rows refused that a feed of a source would miss, or says that they are not.
-const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3, $4)";
+const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3)";
 
 /// Says what a feed of a source will not return, and where it begins.
-const TELL: &CStr = c"SELECT sno_internal.tell_of_missed($1, $2, $3, $4)";
+const TELL: &CStr = c"SELECT sno_internal.tell_of_missed($1, $2, $3)";
 
 /// Where a feed goes on.
 const POSITION: &CStr =
@@ -79,13 +78,6 @@ const DROP: &CStr = c"WITH f AS (
     DELETE FROM sno_internal.feed_failures f WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2
 ) DELETE FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
-/// Of the feeds of a name those that hold back what the role owns.
-const OF_OWN_TABLES: &CStr = c"SELECT p.owner FROM sno_internal.feed_positions p
-WHERE p.feed OPERATOR(pg_catalog.=) $1 AND ($2 IS NULL OR p.owner OPERATOR(pg_catalog.=) $2) AND EXISTS (
-    SELECT FROM sno_internal.base_relations(p.source) b
-    JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) b.relation::pg_catalog.oid
-    WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text))";
-
 /// Whether the role may insert feeds of any role.
 const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
     'sno_internal.feed_positions'::pg_catalog.text, 'INSERT'::pg_catalog.text)";
@@ -97,8 +89,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
     let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
     let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], Sees::Now).row(0);
-    let [key, owner, column] = [1, 2, 4].map(|column| (pg_sys::NAMEOID, row.value(column)));
-    let of_table = (pg_sys::REGCLASSOID, row.value(3));
+    let [key, owner] = [1, 2].map(|column| (pg_sys::NAMEOID, row.value(column)));
     check_rights(source.1.map_or(Oid::INVALID, oid));
     let feed = name.1.unwrap_or(Datum::null());
     let leave = |known: Rows| {
@@ -118,8 +109,8 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     guard(|| check_name(feed));
     // Before the position, since the triggers wait for who writes the table.
     let creates = (pg_sys::BOOLOID, Some(is_true(refuse_old_keys).into()));
-    query(GUARD, [source, of_table, column, creates], Sees::Now);
-    query(TELL, [name, source, key, since], Sees::Now);
+    query(GUARD, [source, key, creates], Sees::Now);
+    query(TELL, [name, source, since], Sees::Now);
     let lowering = bigint(last_lowering());
     let id_type =
         query(c"SELECT sno_internal.id_type()", [], Sees::Now).row(0).value(1).map_or(Oid::INVALID, oid);
@@ -144,7 +135,7 @@ unsafe fn finish(fcinfo: FunctionCallInfo, id: Option<Datum>) -> Datum {
     id.map_or(Datum::null(), |id| id.into_datum())
 }
 
-/// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
+/// That the role may read all columns of a source, and that row security hides none of its rows.
 unsafe fn check_rights(source: Oid) {
     let schema = raw::get_namespace_name(raw::get_rel_namespace(source));
     let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
@@ -208,35 +199,10 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
     let [name, owner] = optional(fcinfo);
     spi::connect();
     let name = name.unwrap_or_else(|| raise(|| null_argument("name of a feed")));
-    let feed = (pg_sys::TEXTOID, Some(name));
-    let owner = match Meaning::of(name, None, owner, Sees::Now) {
-        Meaning::One(feed) => feed.owner,
-        Meaning::Several(a, b) => raise(|| several(name, a, b)),
-        Meaning::None => raise(|| missing(name)),
-        // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
-        Meaning::Others(other) => {
-            let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], Sees::Now);
-            let of = |number: usize| rows.row(number).value(1).unwrap_or(other);
-            match rows.count {
-                0 => guard(|| {
-                    Err(of_others(name, other)
-                        .hint("Who owns its source, a table below it, or the extension can also drop it."))
-                }),
-                1 => of(0),
-                _ => {
-                    let (a, b) = (of(0), of(1));
-                    raise(|| several(name, a, b))
-                }
-            }
-        }
-    };
-    let owner = (pg_sys::NAMEOID, Some(owner));
-    let known = in_ledger(KNOWN, [feed, owner], Sees::Now);
-    in_ledger(DROP, [feed, owner], Sees::Now);
-    if known.count > 0
-        && let Some(position) = known.row(0).value(3)
-    {
-        warn(|| forgets(name, Sno::from_datum(position)));
+    let feed = Meaning::of(name, None, owner, Sees::Now).one(name);
+    in_ledger(DROP, feed.names(), Sees::Now);
+    if let Some(position) = feed.position() {
+        warn(|| forgets(name, position));
     }
     spi::finish();
     Datum::null()

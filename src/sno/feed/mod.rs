@@ -46,14 +46,14 @@
 //! - A `Datum` has the type that the parameter or the column has which it comes from. It lives until `SPI_finish`.
 //! - What reads or changes tables is called between `SPI_connect` and `SPI_finish`, unless it says otherwise.
 //! - Nodes are read as what their tags say; what PostgreSQL keeps of relations and rows, while they are open or held.
-//! - Errors of PostgreSQL, and of users' functions in views and indexes, pass through all frames, as [`raw`](crate::pg::raw) asks for: what
+//! - Errors of PostgreSQL, and of users' functions in indexes, pass through all frames, as [`raw`](crate::pg::raw) asks for: what
 //!   can panic, or has something to drop, runs inside of [`guard`](crate::pg::errors::guard).
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 #![allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`, which all functions here follow")]
 
 pub(crate) mod catalogs;
-mod columns;
+mod changes;
 
 mod plans;
 mod query;

@@ -25,7 +25,7 @@ use crate::{
         query::{Sees, query},
         range::{Range, snapshot_has_changed},
         reads::read_before,
-        rows::{Batch, FirstUnseen, HasRow, changing_key},
+        rows::{Batch, FirstUnseen, HasRow},
         source::Source,
         statement::{goes_on, stores_rows, transaction_goes_on},
     },
@@ -305,9 +305,6 @@ unsafe fn read_batch(
             }
         }
     }
-    if batch.count > 0 && last.is_some_and(|last| !(next..horizon).contains(&last)) {
-        raise(changing_key);
-    }
     batch.shown = last;
     raw_point(c"end known");
     last.is_some_and(|last| {
@@ -350,7 +347,7 @@ pub(super) unsafe fn store(feed: Feed, last: Sno) -> bool {
     feed.lock_if_free() && go_on_and_clear(feed, last)
 }
 
-/// Moves the feed forward, and deletes from the logs of changes that it reads what is read by all.
+/// Moves the feed forward, and deletes from the log of changes that it reads what is read by all.
 unsafe fn go_on_and_clear(feed: Feed, last: Sno) -> bool {
     let is_moved = feed.go_on_to(last);
     if is_moved {

@@ -5,21 +5,14 @@ use std::{
     ptr,
 };
 
-use pgrx::{
-    PgSqlErrorCode as SqlState,
-    pg_sys::{
-        self, DestReceiver, FunctionCallInfo, MemoryContext, NameData, Oid, ReturnSetInfo, TupleDesc,
-        TupleTableSlot,
-    },
+use pgrx::pg_sys::{
+    self, DestReceiver, FunctionCallInfo, MemoryContext, NameData, Oid, ReturnSetInfo, TupleDesc,
+    TupleTableSlot,
 };
 use sno_core::Sno;
 
 use crate::{
-    pg::{
-        datum::Argument as _,
-        errors::{Error, raise},
-        raw,
-    },
+    pg::{datum::Argument as _, raw},
     sno::feed::{ledger::Feed, range::check_type},
 };
 
@@ -59,25 +52,17 @@ impl Key {
     }
 }
 
-/// The ID in a column. It was compared, so it is not null, unless a view has it computed again by a function that lies about its
-/// volatility.
+/// The ID in a column. It was compared, so it is not null, unless a view was replaced just now by one that computes it anew: then what was
+/// read does not count.
 unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
     if c_int::from((*slot).tts_nvalid) < column {
         raw::slot_getsomeattrs_int(slot, column);
     }
     let place = column as usize - 1;
     if *(*slot).tts_isnull.add(place) {
-        raise(changing_key);
+        return Sno::MIN;
     }
     Sno::from_datum(*(*slot).tts_values.add(place))
-}
-
-/// Of IDs that are not those that were compared.
-pub(super) fn changing_key() -> Error {
-    let message = "key of the feed's source changes while it is read";
-    Error::new(SqlState::ERRCODE_INVALID_OBJECT_DEFINITION, message)
-        .detail("A view computes it by a function that is declared IMMUTABLE or STABLE and is not.")
-        .hint("Have the view show a column of a table as its key.")
 }
 
 /// Receives the first row, and ends the query.
@@ -103,8 +88,8 @@ unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut Des
     false
 }
 
-/// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which a view can have
-/// several.
+/// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which partitions, children and a
+/// key that is not unique can have several.
 #[repr(C)]
 pub(super) struct Batch {
     base: DestReceiver,

@@ -1,4 +1,4 @@
-//! The source of a feed, a table or view, by its present names.
+//! The source of a feed, a table or a view of changes, by its present names.
 
 use std::{
     ffi::{CStr, c_char},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The table or view of a feed, while it has this name.
+/// The source of a feed, while it has this name.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     oid: Oid,

@@ -117,8 +117,5 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the last partition goes with CASCADE unnoticed", &[CHANGES],
             "        IF NOT EXISTS (SELECT FROM sno_internal.named(source)) THEN\n            fault",
             "        IF false THEN\n            fault"),
-        ("all keys are those of a log", &[CHANGES, FEEDS],
-            "= (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)",
-            "= (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), true)"),
     ]),
 ];

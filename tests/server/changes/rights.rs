@@ -250,7 +250,7 @@ fn what_belongs_to_others() {
     client.run("DROP RULE more ON other_log; INSERT INTO other VALUES (1)");
     // A copy of a log is none, and nothing is cleared there.
     client.run("CREATE TABLE archive (LIKE other_log INCLUDING ALL)");
-    let logs = "SELECT concat((SELECT count(*) FROM sno_internal.logs_below('archive')), (SELECT log FROM sno_internal.logs_below('other_changes')))";
+    let logs = "SELECT concat((SELECT count(*) FROM sno_internal.log_read('archive')), (SELECT log FROM sno_internal.log_read('other_changes')))";
     assert_eq!(text(&mut client, logs), "0other_log");
     // Nor is what a trigger of one's own writes.
     client.run(

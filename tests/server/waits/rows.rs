@@ -1,8 +1,7 @@
-//! What a wait returns for, and when: rows, also of prepared transactions and behind views, and an ID that was read.
+//! What a wait returns for, and when: rows, also of prepared transactions, and an ID that was read.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sno_tests::{Mode, Server, Sql as _, assert_soon, stored, text};
 
@@ -156,40 +155,6 @@ fn it_returns_when_an_id_was_read() {
     thread::sleep(Duration::from_millis(300));
     assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)"), 1);
     assert!(client.one::<bool>(&call(&next, "0")));
-}
-
-/// A view that leaves out all rows: each look reads what is new, and the wait returns in time, whatever is written meanwhile.
-#[test]
-fn rows_that_a_view_leaves_out() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client.run(
-        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE SEQUENCE looked;
-         CREATE VIEW rare AS SELECT * FROM items WHERE pg_sleep(0.002) IS NULL OR nextval('looked') < 0;
-         SELECT sno_create_feed('rare', 'rare', margin => '0')",
-    );
-    client.run("INSERT INTO items (n) SELECT generate_series(1, 200)");
-    let mut writer = server.connect();
-    let (done, call) = (AtomicBool::new(false), "CALL sno_wait_feed('rare', '2 s')");
-    client.run("SET statement_timeout = '20 s'");
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Relaxed) {
-                writer.run(INSERT);
-                thread::sleep(Duration::from_millis(10));
-            }
-        });
-        let began = Instant::now();
-        let ended = client.batch_execute(call).is_ok();
-        let took = began.elapsed();
-        done.store(true, Relaxed);
-        assert!(ended && took >= Duration::from_secs(2), "{took:?}");
-        assert_soon(took, Duration::from_secs(5));
-    });
-    // No row twice.
-    let rows: i64 = client.one("SELECT count(*) FROM items");
-    let looked: i64 = client.one("SELECT last_value FROM looked");
-    assert!(looked <= rows, "{looked} of {rows} rows");
 }
 
 /// Nor is what has to come again, after a fast clock, when the clock is behind the position for another reason.

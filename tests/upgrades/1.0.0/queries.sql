@@ -5,7 +5,7 @@ BEGIN;
 CREATE TEMP TABLE read AS SELECT item FROM sno_feed('export', NULL::orders);
 TABLE read;
 DROP TABLE read;
-CREATE TEMP TABLE read AS SELECT item FROM sno_feed('list', NULL::order_list);
+CREATE TEMP TABLE read AS SELECT item FROM sno_feed('list', NULL::orders);
 TABLE read;
 DROP TABLE read;
 CREATE TEMP TABLE read AS SELECT id, record FROM sno_feed('changes', NULL::items_changes);

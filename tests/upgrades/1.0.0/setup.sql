@@ -1,4 +1,4 @@
--- What a dump of this version is one of: keys, a kind, partitions, feeds of tables and views, changes; with IDs that were generated once.
+-- What a dump of this version is one of: keys, a kind, partitions, feeds, changes; with IDs that were generated once.
 CREATE EXTENSION sno;
 CREATE DOMAIN order_id AS sno CHECK (sno_metabyte(VALUE) = 2);
 CREATE TABLE orders (id order_id PRIMARY KEY DEFAULT sno_new(2), item text);
@@ -15,7 +15,7 @@ INSERT INTO lines SELECT sno_make(created_at, 0, 7, 100), id, 1 FROM order_list;
 INSERT INTO log SELECT id, item FROM orders;
 INSERT INTO items SELECT n, n FROM generate_series(1, 3) n;
 DELETE FROM items WHERE id = 2;
-SELECT sno_create_feed('export', 'orders'), sno_create_feed('list', 'order_list', key => 'id', margin => '1 s'),
+SELECT sno_create_feed('export', 'orders'), sno_create_feed('list', 'orders', margin => '1 s'),
     sno_create_feed('changes', 'items_changes', key => 'changed'), sno_create_feed('42', 'lines', margin => '0');
 SELECT pg_sleep(0.2);
 BEGIN;
