@@ -1,5 +1,5 @@
--- It reads a few rows of the catalogs. Where these have thousands of partitions, PostgreSQL expects so many that it would
--- compile the query, each time, for hundreds of milliseconds.
+-- It reads a few rows of the catalogs. Where these have thousands of partitions, PostgreSQL expects so many that it
+-- would compile the query, each time, for hundreds of milliseconds.
 ALTER FUNCTION sno_internal.base_relations(regclass) SET jit = off;
 
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
