@@ -1,11 +1,7 @@
--- It reads a few rows of the catalogs. Where these have thousands of partitions, PostgreSQL expects so many that it
--- would compile the query, each time, for hundreds of milliseconds.
-ALTER FUNCTION sno_internal.base_relations(regclass) SET jit = off;
-
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
-    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
     WITH RECURSIVE own_key AS (
         SELECT min(a.attname::text) AS name

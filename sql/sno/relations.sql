@@ -1,8 +1,9 @@
 -- Which rows the source of a feed has.
 
--- A table with its partitions and children.
+-- A table with its partitions and children. It reads a few rows of the catalogs; where these have thousands of
+-- partitions, PostgreSQL expects so many that it would compile the query, each time, for hundreds of milliseconds.
 CREATE FUNCTION sno_internal.inheritors(of_table regclass) RETURNS TABLE (relation regclass)
-    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
     WITH RECURSIVE tree(oid) AS (
         SELECT of_table::oid
