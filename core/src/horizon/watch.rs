@@ -32,8 +32,8 @@ const EXPENSIVE_PAUSE: Duration = Duration::from_secs(1);
 /// Invariants between two steps:
 ///
 /// * no row with an ID below `passed` becomes readable any more, unless the clock steps back;
-/// * if `is_settled`, all IDs that the generators had handed out when `seen` was loaded are below `passed`, or were later
-///   than the clock.
+/// * if `ids` are settled, all IDs that the generators had handed out when `seen` was loaded are below `passed`, or were
+///   later than the clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// How many ticks old a row has to be.
@@ -44,11 +44,8 @@ pub struct Watch {
     seen: Option<u64>,
     /// What the clock read at the second step that found this hash: all IDs in it had been taken by then.
     taken: Option<Tick>,
-    /// Whether rows of all these IDs were looked for.
-    is_settled: bool,
-    /// When all IDs had been looked for, and then came the first new ones: between which ticks these are. One look is for all
-    /// of them.
-    new: Option<[Tick; 2]>,
+    /// What is known of the IDs that it is a hash of.
+    ids: Ids,
     /// All rows below this tick were looked for.
     passed: Tick,
     /// What the clock read at the last look at all unread rows.
@@ -57,6 +54,16 @@ pub struct Watch {
     vain: u32,
     /// Whether what can be read took so long to find that it is to be asked for once a second.
     is_expensive: bool,
+}
+
+/// What a wait knows of the IDs that the generators have handed out.
+#[derive(Clone, Copy, Debug)]
+enum Ids {
+    /// Rows of all of them were looked for.
+    Settled,
+    /// Rows of some were not. `new`: until the step before, all were settled, and one look is for all that came since, which are
+    /// between these ticks.
+    Open { new: Option<[Tick; 2]> },
 }
 
 /// What someone who waits does next.
@@ -88,8 +95,7 @@ impl Watch {
             at: Tick::MIN,
             seen: None,
             taken: None,
-            is_settled: false,
-            new: None,
+            ids: Ids::Open { new: None },
             passed: Tick::MIN,
             looked: None,
             vain: 0,
@@ -119,26 +125,30 @@ impl Watch {
         if self.seen == Some(seen) {
             self.taken.get_or_insert(now);
         } else {
-            if self.is_settled {
-                self.new = Some([before, newest.min(now)]);
+            if matches!(self.ids, Ids::Settled) {
+                self.ids = Ids::Open { new: Some([before, newest.min(now)]) };
             }
-            (self.seen, self.taken, self.is_settled) = (Some(seen), None, false);
+            (self.seen, self.taken) = (Some(seen), None);
         }
         let is_all = self.looked.is_none_or(|looked| now.get() - looked.get() >= FULL_LOOK);
-        if self.is_settled && !is_all {
-            self.is_expensive = false;
-            return Step::Sleep(self.pause());
-        }
+        let new = match self.ids {
+            Ids::Settled if !is_all => {
+                self.is_expensive = false;
+                return Step::Sleep(self.pause());
+            }
+            Ids::Settled => None,
+            Ids::Open { new } => new,
+        };
         let Readable { below, is_held, is_expensive } = readable();
         assert!(below <= now, "rows below {below:?} at {now:?}");
         self.is_expensive = is_expensive;
         if !is_all && below <= self.passed {
             return Step::Sleep(self.pause());
         }
-        if let Some([first, latest]) = self.new.filter(|new| !is_all && below <= new[1] && !is_held) {
+        if let Some([first, latest]) = new.filter(|[_, latest]| !is_all && below <= *latest && !is_held) {
             if below > first {
                 // It sleeps for this only once, since the clock may stand still.
-                self.new = None;
+                self.ids = Ids::Open { new: None };
             }
             let ticks = (latest.get().saturating_add(self.margin) + 1).saturating_sub(now.get());
             return Step::Sleep(Duration::from_micros(ticks * Tick::MICROS).clamp(PAUSES[0], PAUSES[1]));
@@ -150,8 +160,8 @@ impl Watch {
             self.vain += 1;
         }
         self.passed = below.max(self.passed);
-        self.is_settled = newest < below || self.taken.is_some_and(|taken| taken < below);
-        self.new = None;
+        let is_settled = newest < below || self.taken.is_some_and(|taken| taken < below);
+        self.ids = if is_settled { Ids::Settled } else { Ids::Open { new: None } };
         Step::Look(from, below)
     }
 
