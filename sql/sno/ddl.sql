@@ -8,8 +8,8 @@ CREATE FUNCTION sno_internal.sno_altered(
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION sno_internal.sno_altered() IS
-    'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
-    'since then, or was detached; which column was the first that it has added';
+    'internal: tables that the command of an event trigger has created or altered; which one was attached or detached; '
+    'which column was the first that it has added';
 
 -- The table in whose log the changes of a table are: itself, or one that it is a partition of, and which can be a
 -- partition, too.
@@ -94,7 +94,7 @@ CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name, after sno)
 COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name, sno) IS
     'internal: sno_internal.first_key(), as the owner of the table';
 
--- Warns of rows in a new partition or child whose keys are below the position of a feed of its parent. These rows may
+-- Warns of rows in a new partition whose keys are below the position of a feed of its parent. These rows may
 -- have been read before, in a partition that was detached for a while or that they were moved from: so this is no
 -- error.
 CREATE FUNCTION sno_internal.warn_of_old_rows(child regclass, key name) RETURNS void
@@ -222,41 +222,6 @@ $$;
 COMMENT ON FUNCTION sno_internal.warn_of_unread_rows(regclass, regclass) IS
     'internal: warn of rows that feeds have not read of a partition that was detached';
 
--- Has a new partition or child refuse keys of earlier transactions, if its parent does. PostgreSQL gives the triggers
--- of the parent to partitions; for children by inheritance they are created here. Only for keys of an ID type: the cast
--- from another type would be a function of the role that has created that type.
-CREATE FUNCTION sno_internal.guard_child(child regclass) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
-AS $$
-DECLARE
-    guarded record;
-BEGIN
-    FOR guarded IN
-        SELECT DISTINCT g.key, c.relispartition AS is_partition
-        FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
-        CROSS JOIN LATERAL sno_internal.guards(i.inhparent) g
-        JOIN pg_attribute a ON a.attrelid = i.inhparent AND a.attname = g.key
-            AND sno_internal.is_id_type(a.atttypid)
-        WHERE c.oid = child AND c.relkind IN ('r', 'p')
-    LOOP
-        BEGIN
-            IF NOT guarded.is_partition
-                AND EXISTS (SELECT FROM sno_internal.unguarded(child, guarded.key)) THEN
-                PERFORM sno_internal.create_guard(child, guarded.key);
-            END IF;
-        EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', child
-                USING DETAIL = split_part(SQLERRM, E'\n', 1),
-                HINT = format('Have the owner of the table call %s.sno_refuse_old_keys(%L, %L).',
-                    sno_internal.schema(), child, guarded.key);
-        END;
-        PERFORM sno_internal.warn_of_old_rows(child, guarded.key);
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.guard_child(regclass) IS
-    'internal: has a new child refuse rows that feeds of its parent would miss, and warns of those it has';
-
 -- Warns that a command has changed values in all rows of a table. Partitions are rewritten one by one, so this warns
 -- once for each statement of a client.
 CREATE FUNCTION sno_internal.warn_of_new_values(root regclass) RETURNS void
@@ -361,7 +326,14 @@ BEGIN
     IF is_detached THEN
         PERFORM sno_internal.warn_of_unread_rows(relation, child);
     ELSIF child IS NOT NULL THEN
-        PERFORM sno_internal.log_attached(child), sno_internal.guard_child(child);
+        PERFORM sno_internal.log_attached(child);
+        -- Of an ID type: the cast from another type would be a function of the role that has created that type.
+        PERFORM sno_internal.warn_of_old_rows(child, g.key)
+        FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
+        CROSS JOIN LATERAL (SELECT DISTINCT p.key FROM sno_internal.guards(i.inhparent) p) g
+        JOIN pg_attribute a ON a.attrelid = i.inhparent AND a.attname = g.key
+            AND sno_internal.is_id_type(a.atttypid)
+        WHERE c.oid = child AND c.relispartition;
     END IF;
     -- ADD COLUMN has locked all partitions and children, so they can be read; ATTACH has not.
     IF added IS NOT NULL THEN

@@ -182,12 +182,15 @@ BEGIN
     IF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = of_table) THEN
         RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'A feed reads a table, or the view that sno_track_changes() has created.',
-            HINT = 'Have the feed read the table. Leave out rows and join others where its rows are read, as in SELECT '
-                '... FROM sno_peek_feed(...) WHERE ....';
-    ELSIF EXISTS (
-        SELECT FROM sno_internal.inheritors(source) i JOIN pg_attribute a ON a.attrelid = i.relation
-        WHERE of_table = source AND a.attname = is_of_scope.key AND NOT a.attnotnull
-    ) THEN
+            HINT = 'Have the feed read the table. The program that reads it can skip rows, and its statement join other '
+                'tables by LEFT JOIN.';
+    ELSIF EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent
+        WHERE i.inhparent = of_table AND c.relkind = 'r') THEN
+        RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'Other tables inherit from it.',
+            HINT = 'Use partitions; or ALTER TABLE ... NO INHERIT, and a feed of each table.';
+    ELSIF EXISTS (SELECT FROM pg_attribute a
+        WHERE of_table = source AND a.attrelid = source AND a.attname = is_of_scope.key AND NOT a.attnotnull) THEN
         RAISE EXCEPTION 'key "%" of "%" can be null', key, source USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'A feed would not return rows without a key.', HINT = 'Declare the column NOT NULL.';
     END IF;

@@ -85,22 +85,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.guards(regclass) IS 'internal: triggers that refuse keys of earlier transactions';
 
--- Of a table and those that inherit from it, which inherit no triggers, as partitions do: those without the triggers.
-CREATE FUNCTION sno_internal.unguarded(source regclass, key name) RETURNS TABLE (relation regclass)
-    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH RECURSIVE tree(oid) AS (
-        SELECT source::oid
-        UNION
-        SELECT c.oid FROM tree JOIN pg_inherits i ON i.inhparent = tree.oid
-        JOIN pg_class c ON c.oid = i.inhrelid AND NOT c.relispartition
-    )
-    SELECT tree.oid::regclass FROM tree
-    WHERE (SELECT count(*) FROM sno_internal.guards(tree.oid) g WHERE g.key = unguarded.key) < 2
-$$;
-COMMENT ON FUNCTION sno_internal.unguarded(regclass, name) IS
-    'internal: a table and those that inherit from it, if no triggers refuse keys of earlier transactions';
-
 -- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row. AFTER, so that
 -- they see the key as it is stored, and not that of an INSERT with ON CONFLICT which stores no new row. ALWAYS, since
 -- feeds would miss rows that are replicated, too. Keys that are guarded already stay so.
@@ -110,7 +94,6 @@ AS $$
 DECLARE
     is_old text;
     is_changed text;
-    child regclass;
 BEGIN
     -- The type itself: for a domain over it, somebody may have another function of this name.
     SELECT string_agg(k.is_old, ' OR '),
@@ -125,9 +108,6 @@ BEGIN
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys AFTER UPDATE ON %s FOR EACH ROW WHEN (%s)
         EXECUTE FUNCTION sno_internal.refuse_old_key()', source, is_changed);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_own_keys, ENABLE ALWAYS TRIGGER sno_changed_keys', source);
-    FOR child IN SELECT u.relation FROM sno_internal.unguarded(source, key) u WHERE u.relation <> source LOOP
-        PERFORM sno_internal.create_guard(child, key);
-    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.create_guard(regclass, name) IS
@@ -165,7 +145,7 @@ AS $$
 DECLARE
     is_distributed boolean := sno_internal.is_distributed(source);
 BEGIN
-    IF NOT EXISTS (SELECT FROM sno_internal.unguarded(source, key))
+    IF (SELECT count(*) = 2 FROM sno_internal.guards(source) g WHERE g.key = guard_keys.key)
         OR EXISTS (SELECT FROM sno_internal.log_read(source)) THEN
         RETURN;
     END IF;

@@ -67,7 +67,7 @@ SELECT sno_create_feed('none', 'pg_am');
 SELECT sno_create_feed('shown', 'shown');
 --> ERROR:  "public.shown" cannot be the source of a feed
 --> DETAIL:  A feed reads a table, or the view that sno_track_changes() has created.
---> HINT:  Have the feed read the table. Leave out rows and join others where its rows are read, as in SELECT ... FROM sno_peek_feed(...) WHERE ....
+--> HINT:  Have the feed read the table. The program that reads it can skip rows, and its statement join other tables by LEFT JOIN.
 SELECT sno_create_feed('odd', 'odd', key => 'b');
 --> ERROR:  no index of "public.odd" begins with "b"
 --> DETAIL:  Each call of sno_feed() would read the whole table.

@@ -262,8 +262,10 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
          SELECT trap.sno_untrack_changes('public.parts'::regclass)",
         "SELECT trap.sno_create_feed('keyed'::text, 'public.keyed'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval, true::boolean)",
         "SELECT trap.sno_seek_feed('keyed'::text, NULL::timestamptz, '3222222222222222'::trap.sno, NULL::regclass)",
-        "CREATE TABLE public.kept (id trap.sno PRIMARY KEY); INSERT INTO public.kept VALUES ('2222222222222222'::trap.sno);
-         ALTER TABLE public.kept INHERIT public.keyed; ALTER TABLE public.lists DETACH PARTITION public.list_2; DROP TABLE public.list_1; CREATE PUBLICATION all_of_it FOR ALL TABLES",
+        "SELECT trap.sno_create_feed('lists'::text, 'public.lists'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval, true::boolean);
+         SELECT trap.sno_seek_feed('lists'::text, NULL::timestamptz, '3222222222222222'::trap.sno, NULL::regclass);
+         ALTER TABLE public.lists DETACH PARTITION public.list_2; ALTER TABLE public.lists ATTACH PARTITION public.list_2 FOR VALUES IN (2);
+         DROP TABLE public.list_1; CREATE PUBLICATION all_of_it FOR ALL TABLES",
         "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT * FROM trap.sno_generators(); SELECT * FROM trap.sno_compat_generators()",
     ] {

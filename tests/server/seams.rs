@@ -41,30 +41,8 @@ const TABLE: Source = Source {
     changes: &CHANGES,
 };
 
-const SOURCES: [Source; 4] = [
+const SOURCES: [Source; 3] = [
     TABLE,
-    Source {
-        feed: "i",
-        source: "s.i",
-        table: "s.i",
-        setup: "CREATE TABLE s.i (id sno PRIMARY KEY DEFAULT sno_new(1), n int); CREATE TABLE s.i2 (LIKE s.i INCLUDING ALL);
-            ALTER TABLE s.i2 INHERIT s.i; GRANT SELECT ON s.i TO reader; SET ROLE reader; SELECT sno_create_feed('i', 's.i', margin => '0');
-            RESET ROLE",
-        first: "DELETE FROM s.i; INSERT INTO s.i (n) VALUES (1), (2)",
-        rows: "INSERT INTO s.i (n) VALUES (3), (4); INSERT INTO s.i2 (n) VALUES (5)",
-        changes: &[
-            (
-                "a child comes",
-                "CREATE TABLE s.i3 (LIKE s.i INCLUDING ALL); INSERT INTO s.i3 (n) VALUES (11), (12); ALTER TABLE s.i3 INHERIT s.i",
-                "",
-                Some("DROP TABLE s.i3"),
-                Rows::Come,
-            ),
-            ("a child goes", "ALTER TABLE s.i2 NO INHERIT s.i", "", Some("ALTER TABLE s.i2 INHERIT s.i"), Rows::Go),
-            ("a child is dropped", "DROP TABLE s.i2", "", Some("CREATE TABLE s.i2 (LIKE s.i INCLUDING ALL); ALTER TABLE s.i2 INHERIT s.i"), Rows::Go),
-        ],
-        ..TABLE
-    },
     Source {
         feed: "k",
         source: "s.k_changes",

@@ -30,7 +30,7 @@ functions! {
 /// other function takes such a value, and nothing here is looked up by the path.
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
-/// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
+/// A table; the one that has become its partition, or that was created; the number of the first column that was
 /// added; whether the other table was its partition until now. The table alone, if it had triggers enabled or disabled.
 type Altered = (Oid, Option<Oid>, Option<i16>, bool);
 
@@ -79,7 +79,6 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                 let none = ptr::null_mut();
                 child = Some(raw::RangeVarGetRelidExtended(name, lock, flags, none, none));
             }
-            AlterTableType::AT_AddInherit => child = Some(table),
             AlterTableType::AT_DisableTrig
             | AlterTableType::AT_DisableTrigAll
             | AlterTableType::AT_DisableTrigUser

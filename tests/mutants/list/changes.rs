@@ -43,10 +43,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("what comes below a partition is not followed", &[CHANGES],
             "UNION SELECT a.relid FROM pg_partition_ancestors(relation) a)", "UNION SELECT pg_partition_root(relation))"),
     ]),
-    ("src/sno/feed/ddl.rs", &[
-        ("tables that inherit later are not followed", &[FEEDS],
-            "AT_AddInherit => child = Some(table),", "AT_AddInherit => {}"),
-    ]),
     ("src/sno/feed/log.rs", &[
         ("an update logs the new key alone", &[CHANGES],
             "            logged.log(data.tg_relation, row);\n            if !logged", "            if !logged"),

@@ -17,8 +17,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "were_there > 0 AND are_there <= were_there", "were_there > 0"),
         ("a second key is guarded instead of the first", &[OLD_KEYS],
             "SELECT create_guard.key UNION SELECT g.key FROM sno_internal.guards(source) g", "SELECT create_guard.key"),
-        ("tables that inherit are not guarded", &[OLD_KEYS],
-            "c.oid = i.inhrelid AND NOT c.relispartition", "c.oid = i.inhrelid AND false"),
         ("what is replicated is not refused", &[OLD_KEYS],
             "ENABLE ALWAYS TRIGGER sno_own_keys, ", ""),
         ("a trigger that does not fire is a guard", &[OLD_KEYS],
