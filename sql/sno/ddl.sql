@@ -153,20 +153,14 @@ BEGIN
     SELECT string_agg(DISTINCT format('"%s" of role "%s"', r.feed, r.owner), ', '),
         min(c.oid) FILTER (WHERE c.relowner <> p.relowner)
     INTO unread, other
-    FROM (
-        -- What feeds have read is of the column in the primary key, if both are guarded.
-        SELECT g.key FROM sno_internal.guards(parent) g ORDER BY EXISTS (
-            SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = parent AND a.attnum = ANY (i.indkey)
-            WHERE i.indrelid = parent AND i.indisprimary AND a.attname = g.key
-        ) DESC LIMIT 1
-    ) g CROSS JOIN sno_internal.readers(parent) r
+    FROM sno_internal.readers(parent) r
     CROSS JOIN sno_internal.inheritors(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
     JOIN pg_class p ON p.oid = parent
     -- A feed of another partition reads none of these rows.
     WHERE (r.source = parent OR child IN (SELECT a.relid FROM pg_partition_ancestors(r.source) a)
             OR parent NOT IN (SELECT a.relid FROM pg_partition_ancestors(r.source) a))
         AND pg_relation_size(b.relation) > 0 AND CASE WHEN c.relowner = p.relowner
-        THEN sno_internal.sno_first_key(b.relation, g.key, r.read) IS NOT NULL ELSE true END;
+        THEN sno_internal.sno_first_key(b.relation, r.key, r.upto) IS NOT NULL ELSE true END;
     IF other IS NOT NULL THEN
         RAISE EXCEPTION '"%" has another owner than "%"', other, parent;
     END IF;

@@ -1,6 +1,8 @@
 -- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
-CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
+-- `upto` is of the feed's own key, and `read` of the key of the table.
+CREATE FUNCTION sno_internal.readers(of_table regclass)
+    RETURNS TABLE (feed text, owner name, source regclass, key name, upto sno, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
     WITH RECURSIVE own_key AS (
@@ -31,12 +33,13 @@ AS $$
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
     -- position is ahead of the clock, after that was fast, has not read the rows of the present.
-    SELECT n.feed, n.owner, n.source, CASE WHEN (n.source <> t.read OR n.key = (SELECT k.name FROM own_key k))
+    SELECT n.feed, n.owner, n.source, n.key, u.upto,
+        CASE WHEN (n.source <> t.read OR n.key = (SELECT k.name FROM own_key k))
             AND (t.read IN (SELECT b.relation FROM below b)
-                OR of_table IN (SELECT i.relation FROM sno_internal.inheritors(t.read) i))
-            AND n.position <= sno_internal.sno_last(clock_timestamp(), true)
-        THEN sno_internal.sno_goes_on_after(n.position, n.lowering) END
+                OR of_table IN (SELECT i.relation FROM sno_internal.inheritors(t.read) i)) THEN u.upto END
     FROM near n CROSS JOIN LATERAL (SELECT sno_internal.table_of(n.source)) t(read)
+    CROSS JOIN LATERAL (SELECT CASE WHEN n.position <= sno_internal.sno_last(clock_timestamp(), true)
+        THEN sno_internal.sno_goes_on_after(n.position, n.lowering) END) u(upto)
     -- Changes of the table do not need its rows: what is deleted is a change, too. A view that was replaced, which its
     -- feed refuses to read until it is one of changes again, keeps all of them.
     WHERE t.read = n.source OR t.read IN (SELECT a.oid FROM above a)

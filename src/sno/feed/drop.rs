@@ -17,7 +17,6 @@ use crate::pg::{
     rights::{own_function, owner_of, owner_of_schema},
 };
 
-const TRIGGER: &CStr = c"refuse_old_key";
 const CHECK: &CStr = c"check_drop";
 
 const TABLES: [u8; 3] =
@@ -72,7 +71,7 @@ unsafe fn named_tables<'a>(names: &[*mut Node]) -> &'a [Named] {
     slice::from_raw_parts(tables, names.len())
 }
 
-/// Asks `sno_internal.check_drop()` about a partition whose rows the [triggers](TRIGGER) guard, if the role may drop it: who may not, learns nothing
+/// Asks `sno_internal.check_drop()` about a partition, if the role may drop it: who may not, learns nothing
 /// here, and locks nothing. It locks what the command locks, so that no row comes any more. The partitions of a table that is dropped, too, go with it.
 unsafe fn check(name: *const RangeVar, with: &[Named]) {
     loop {
@@ -111,24 +110,11 @@ unsafe fn may_drop(table: Oid) -> bool {
 }
 
 unsafe fn check_locked(table: Oid) {
-    let (Some(trigger), Some(check)) =
-        (own_function(TRIGGER, &[]), own_function(CHECK, &[pg_sys::REGCLASSOID]))
-    else {
-        return;
-    };
-    let relation = raw::table_open(table, pg_sys::NoLock as c_int);
-    let triggers = (*relation).trigdesc.as_ref();
-    let is_guarded = triggers.is_some_and(|all| {
-        let all = slice::from_raw_parts(all.triggers, all.numtriggers as usize);
-        all.iter().any(|one| one.tgfoid == trigger)
-    });
-    raw::table_close(relation, pg_sys::NoLock as c_int);
-    if is_guarded {
-        // Others can write its own partitions without a lock of it.
-        raw::find_all_inheritors(table, LOCK, ptr::null_mut());
-        // Also in a transaction whose own snapshot is older.
-        raw::PushActiveSnapshot(raw::GetLatestSnapshot());
-        raw::OidFunctionCall1Coll(check, Oid::INVALID, table.into());
-        raw::PopActiveSnapshot();
-    }
+    let Some(check) = own_function(CHECK, &[pg_sys::REGCLASSOID]) else { return };
+    // Others can write its own partitions without a lock of it.
+    raw::find_all_inheritors(table, LOCK, ptr::null_mut());
+    // Also in a transaction whose own snapshot is older.
+    raw::PushActiveSnapshot(raw::GetLatestSnapshot());
+    raw::OidFunctionCall1Coll(check, Oid::INVALID, table.into());
+    raw::PopActiveSnapshot();
 }

@@ -237,6 +237,16 @@ fn partitions_are_dropped_once_they_are_read() {
     next_tick();
     client.run(read);
     dropping.run("DROP TABLE app.one");
+    // Also without triggers that refuse old keys, and by another key than that of the table.
+    client.run(
+        "CREATE TABLE app.loose (id sno DEFAULT sno_new(), other sno NOT NULL DEFAULT sno_new(), PRIMARY KEY (id)) PARTITION BY RANGE (id);
+         CREATE INDEX ON app.loose (other); CREATE TABLE app.loose_1 PARTITION OF app.loose DEFAULT; SELECT sno_drop_feed('feed');
+         SELECT sno_create_feed('feed', 'app.loose', key => 'other', margin => '0', refuse_old_keys => false); INSERT INTO app.loose DEFAULT VALUES",
+    );
+    not_read("app.loose_1", "DROP TABLE app.loose_1");
+    next_tick();
+    client.run("CREATE TABLE app.stored (LIKE app.loose); INSERT INTO app.stored SELECT * FROM sno_feed('feed', NULL::app.loose)");
+    dropping.run("DROP TABLE app.loose_1");
     let none = "CREATE TABLE t (n integer) PARTITION BY LIST (n); CREATE TABLE t1 PARTITION OF t DEFAULT; DROP TABLE t1";
     assert_eq!(told(&server, &format!("DROP TABLE app.log; {none}")), "");
 }
