@@ -263,20 +263,9 @@ unsafe fn read_batch(
 ) -> bool {
     let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
     let range = Range::of(source, feed.id_type, is_of_scope);
-    let (mut horizon, is_careful) = (horizon, effect != Effect::Move && feed.careful_until().is_some());
-    let failure = if is_careful { Failure::find(feed, Sees::Statement) } else { None };
-    if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
-        let mut first = HasRow::new(feed);
-        range.read(next, failure.id, &mut first, Sees::Statement);
-        if first.is_there {
-            horizon = failure.id;
-        } else if failure.pause().is_some() {
-            return true;
-        }
-    }
-    if is_careful && failure.is_none_or(|failure| failure.id != horizon) {
-        batch.enough = 1;
-    }
+    let is_careful = effect != Effect::Move && feed.careful_until().is_some();
+    let before = if is_careful { before_failure(feed, range, horizon, batch) } else { Some(horizon) };
+    let Some(horizon) = before else { return true };
     let mut until = horizon;
     if is_of_scope {
         let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], Sees::Statement);
@@ -289,21 +278,10 @@ unsafe fn read_batch(
         batch.shown = until.predecessor().filter(|_| effect == Effect::Lock && !snapshot_has_changed());
         return true;
     }
-    // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
-    // the calling statement does not see, since it was committed later: it is left for the next call, with all that follow.
-    let end = batch.end();
-    let mut last = end.or(until.predecessor());
+    // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more.
+    let mut last = batch.end().or(until.predecessor());
     if snapshot_has_changed() {
-        let mut unseen = FirstUnseen::new(batch);
-        let below = end.and_then(Sno::successor).unwrap_or(horizon);
-        range.read(next, below, &mut unseen, Sees::Now);
-        if let Some(passed) = unseen.found() {
-            last = passed;
-            if let Some(below) = last.and_then(Sno::successor) {
-                batch.clear();
-                range.read(next, below, batch, Sees::Statement);
-            }
-        }
+        last = before_unseen(range, [next, horizon], batch).unwrap_or(last);
     }
     batch.shown = last;
     raw_point(c"end known");
@@ -316,6 +294,39 @@ unsafe fn read_batch(
                 Effect::Nothing => true,
             }
     })
+}
+
+/// The horizon for a feed in which a row has failed: that row's ID, if there are rows before it. `None` while the row that has failed is the
+/// next one, and pauses. It comes alone, and so do rows of which one may have failed.
+unsafe fn before_failure(feed: Feed, range: Range, horizon: Sno, batch: &mut Batch) -> Option<Sno> {
+    let failure = Failure::find(feed, Sees::Statement);
+    if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
+        let mut first = HasRow::new(feed);
+        range.read(feed.next(), failure.id, &mut first, Sees::Statement);
+        if first.is_there {
+            return Some(failure.id);
+        } else if failure.pause().is_some() {
+            return None;
+        }
+    }
+    if failure.is_none_or(|failure| failure.id != horizon) {
+        batch.enough = 1;
+    }
+    Some(horizon)
+}
+
+/// If there is a row that the calling statement does not see, since it was committed later: the last ID before it, up to which the batch is
+/// read once more. That row is left for the next call, with all that follow.
+unsafe fn before_unseen(range: Range, [next, horizon]: [Sno; 2], batch: &mut Batch) -> Option<Option<Sno>> {
+    let mut unseen = FirstUnseen::new(batch);
+    let below = batch.end().and_then(Sno::successor).unwrap_or(horizon);
+    range.read(next, below, &mut unseen, Sees::Now);
+    let passed = unseen.found()?;
+    if let Some(below) = passed.and_then(Sno::successor) {
+        batch.clear();
+        range.read(next, below, batch, Sees::Statement);
+    }
+    Some(passed)
 }
 
 /// Whether the rows that were read are the feed's. The statements that read them hold a lock on what they have read, so it can no longer
