@@ -50,6 +50,18 @@ SELECT sno_holds_horizon(:'id') AS own, sno_holds_horizon(sno_new(0, now() - int
 --> own|past|to come|null
 --> t|f|t|t
 COMMIT;
+-- Also what a subtransaction has taken that was rolled back, until the end.
+BEGIN;
+SAVEPOINT s;
+SELECT sno_new(1) AS own \gset
+ROLLBACK TO s;
+SELECT sno_holds_horizon(:'own');
+--> sno_holds_horizon
+--> t
+COMMIT;
+SELECT sno_holds_horizon(:'own');
+--> sno_holds_horizon
+--> f
 -- Everybody may ask, and see who holds it back.
 CREATE ROLE regress_sno_somebody;
 SET ROLE regress_sno_somebody;

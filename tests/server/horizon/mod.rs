@@ -2,7 +2,6 @@
 //! `../../faults/horizon.rs`.
 
 mod clock;
-mod conditions;
 mod databases;
 mod processes;
 mod standbys;

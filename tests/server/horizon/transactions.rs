@@ -3,8 +3,7 @@
 use std::thread;
 use std::time::Instant;
 
-use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, next_tick, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, next_tick, text, wait_until};
 
 use super::{NOW, TABLE, elsewhere, holders, pid, settled};
 
@@ -101,41 +100,6 @@ fn each_transaction_of_a_procedure_holds_it_back_for_itself() {
         assert!(settled(&mut reader));
         reader.run(&format!("SELECT pg_terminate_backend({sleeper}, 10000)"));
     });
-}
-
-/// For a trigger that refuses rows which readers could miss. What counts are the IDs of the whole transaction.
-#[test]
-fn a_transaction_knows_what_it_holds() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client.run(TABLE);
-    let earlier = text(&mut client, "SELECT sno_new(1)::text");
-    next_tick();
-    let holds =
-        |client: &mut Client, id: &str| client.one::<bool>(&format!("SELECT sno_holds_horizon('{id}')"));
-    client.run("BEGIN");
-    assert!(!holds(&mut client, &earlier));
-    // Also of a subtransaction that was rolled back.
-    let own = text(&mut client, "SAVEPOINT s; SELECT sno_new(1)::text");
-    client.run("ROLLBACK TO s");
-    next_tick();
-    assert!(holds(&mut client, &own) && !holds(&mut client, &earlier));
-    // Of another transaction of now, as long as this one lasts.
-    let others = text(&mut server.connect(), "SELECT sno_new(1)::text");
-    assert!(holds(&mut client, &others));
-    assert!(text(&mut server.connect(), NOW) <= own);
-    client.run("COMMIT");
-    assert!(!holds(&mut client, &own) && !holds(&mut client, &others));
-
-    client.run(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
-           AS $$ BEGIN RAISE 'key % was generated in an earlier transaction', NEW.id; END $$;
-         CREATE TRIGGER refuse BEFORE INSERT ON items FOR EACH ROW
-           WHEN (NOT sno_holds_horizon(NEW.id)) EXECUTE FUNCTION refuse()",
-    );
-    client.run("INSERT INTO items DEFAULT VALUES");
-    client.run("BEGIN; INSERT INTO items VALUES (sno_new(1), 1), (sno_new(2), 2); COMMIT");
-    assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ('{earlier}', 3)")), "P0001");
 }
 
 /// PostgreSQL keeps the lock of a prepared transaction, in memory and on disk.
