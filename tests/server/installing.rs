@@ -86,6 +86,7 @@ fn one_version_everywhere() {
     assert!(read("Cargo.toml").contains(&format!("sno-core = {{ version = \"{now}\"")));
     assert!(read("packages/js/package.json").contains(&format!("\"version\": \"{now}\"")));
     assert!(read("packages/python/pyproject.toml").contains(&format!("\nversion = \"{now}\"")));
+    assert!(read("sql/uuidv7.sql").contains(&format!("RETURN '{now}';")));
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
 }
 
