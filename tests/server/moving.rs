@@ -767,6 +767,11 @@ fn what_cannot_move_is_refused_and_nothing_has_changed() {
         assert!(error.contains(why), "{why}: {error}");
         differs(&before, &dump(&server));
     }
+    // A view of another session, of which nobody else knows.
+    server.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno; CREATE TABLE items (id bigserial PRIMARY KEY)");
+    let mut other = server.connect();
+    other.run("CREATE TEMPORARY VIEW mine AS SELECT id FROM items");
+    live(&server, &[("", "run columns", "is temporary")]);
 }
 
 /// What a function could do with the rights of who runs the steps; and these belong to the tables' owner.

@@ -691,16 +691,6 @@ fn a_reference_to_a_later_row_is_found_again() {
     assert_eq!(text(&mut server.connect(), wrong), "1");
 }
 
-/// A view of another session, of which nobody else knows.
-#[test]
-fn a_temporary_view_is_named() {
-    let server = Server::builder().start();
-    server.run("CREATE TABLE items (id bigserial PRIMARY KEY)");
-    let mut other = server.connect();
-    other.run("CREATE TEMPORARY VIEW mine AS SELECT id FROM items");
-    live(&server, &[("", "run columns", "is temporary")]);
-}
-
 /// A foreign key of a part of a part, partitions that were made before, a trigger that some of them do not fire, indexes and
 /// constraints that are alike, rules with comments and without effect.
 const PARTITIONS: &str = "
