@@ -174,11 +174,11 @@ pub(super) fn limits_of_the_role(way: Way) {
         }
         case.server.run(&format!("ALTER ROLE postgres SET {limit} = '1s'"));
         let consumer = case.start(&[]);
-        for _ in 0..2 {
-            case.insert(&[]);
-            case.assert_equal();
-            thread::sleep(Duration::from_millis(3500));
-        }
+        case.insert(&[]);
+        case.assert_equal();
+        thread::sleep(Duration::from_millis(3500));
+        case.insert(&[]);
+        case.assert_equal();
         assert!(!consumer.errors().contains("connecting again"), "{limit}\n{}", consumer.errors());
         consumer.stop();
         case.server.run("ALTER ROLE postgres RESET ALL");
