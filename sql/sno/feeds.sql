@@ -182,8 +182,8 @@ BEGIN
     IF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = of_table) THEN
         RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'A feed reads a table, or the view that sno_track_changes() has created.',
-            HINT = 'Have the feed read the table. The program that reads it can skip rows, and its statement join other '
-                'tables by LEFT JOIN.';
+            HINT = 'Have the feed read the table. The program that reads it can skip rows, and its statement join '
+                'other tables by LEFT JOIN.';
     ELSIF EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent
         WHERE i.inhparent = of_table AND c.relkind = 'r') THEN
         RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',

@@ -1,6 +1,6 @@
 //! Changes of tables.
 
-use super::{CHANGES, CHANGES_TORTURE, FEEDS, OLD_KEYS, OfFile, TRACKED};
+use super::{CHANGES, CHANGES_TORTURE, OLD_KEYS, OfFile, TRACKED};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
