@@ -12,7 +12,7 @@ COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was store
 -- another. Only the role that restores a dump has a right to write here: src/sno/feed/lookup.rs decides who may use a
 -- feed, and ledger.rs beside it writes as the owner of the table.
 CREATE TABLE sno_internal.feed_positions (
-    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of
+    -- In a dump by its name alone, since a name that is not there would be an error for the rows of
     -- all feeds. The first column, so that each row of a dump begins with \N: where this table is missing, psql takes
     -- the rows of COPY for commands, and it discards a line that begins with a command that it does not know. Otherwise
     -- it would skip what follows, up to the next semicolon.
@@ -284,30 +284,26 @@ $$;
 COMMENT ON FUNCTION sno_internal.has_rows(regclass, name, sno, sno)
     IS 'internal: whether a source has rows after one ID and up to another';
 
--- Of a table, the column of this name; without one, each in its primary key, but for foreign keys: their values are
--- older than the rows. Of a view of changes the first one, as in its log.
-CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT array_agg(a.attname ORDER BY a.attnum)
-    FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-    WHERE a.attrelid = source AND a.attnum > 0 AND sno_internal.is_id_type(a.atttypid)
-        AND a.attname = coalesce(possible_keys.key, a.attname)
-        AND CASE WHEN sno_internal.table_of(source) <> source THEN a.attnum = 1
-            ELSE possible_keys.key IS NOT NULL OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-                AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = source AND f.contype = 'f'
-                    AND a.attnum = ANY (f.conkey)) END
-$$;
-COMMENT ON FUNCTION sno_internal.possible_keys(regclass, name)
-    IS 'internal: columns that can be the key of a feed: of this name, or of any if it is null';
-
 -- The key of a new feed, or the error that says why its source can have none.
 CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestamptz, key name, margin interval)
     RETURNS name
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    keys name[] := sno_internal.possible_keys(source, key);
+    -- Of a table, the column of this name; without one, each in its primary key, but for foreign keys: their values are
+    -- older than the rows. Of a view of changes the first one, as in its log.
+    is_table boolean := sno_internal.table_of(source) = source;
+    keys name[] := ARRAY(
+        SELECT a.attname
+        FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+        WHERE a.attrelid = source AND a.attnum > 0 AND sno_internal.is_id_type(a.atttypid)
+            AND a.attname = coalesce(key_of.key, a.attname) AND CASE WHEN is_table
+                THEN key IS NOT NULL OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = source AND f.contype = 'f'
+                        AND a.attnum = ANY (f.conkey))
+                ELSE a.attnum = 1 END
+        ORDER BY a.attnum
+    );
 BEGIN
     IF num_nulls(feed, source, since, margin) > 0 THEN
         RAISE EXCEPTION 'name, source, start and margin of a feed must not be null'
@@ -332,7 +328,7 @@ BEGIN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
                 ELSE 'The key is a column of type sno in the primary key, or another one that is named.' END;
-    ELSIF sno_internal.table_of(source) = source AND NOT sno_internal.has_index(source, keys[1]) THEN
+    ELSIF is_table AND NOT sno_internal.has_index(source, keys[1]) THEN
         RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1]
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Each call of sno_feed() would read the whole table.',

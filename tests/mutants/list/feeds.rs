@@ -42,7 +42,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/feeds.sql", &[
         ("the key of another table is a key of a feed", &[FEEDS],
-            "                AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
+            "                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                    AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
         ("a key that can be null by now goes unnoticed", &[OLD_KEYS],
             "a.attname = is_of_scope.key AND NOT a.attnotnull", "a.attname = is_of_scope.key AND false"),
         ("rows of a subscription that came later go unnoticed", &[FEEDS],
@@ -177,7 +177,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a feed is created of rows that row security hides", &[FEEDS],
             "with_off(&[c\"row_security\"], ||", "with_off(&[], ||"),
         ("columns that the role may not read are not looked at when a feed is created", &[FEEDS],
-            "if may_read.is_none_or(", "if may_read.is_some_and("),
+            "c\"SELECT * FROM %s LIMIT 0\"", "c\"SELECT FROM %s LIMIT 0\""),
         ("everybody may restore feeds", &[FEEDS],
             "if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {",
             "if query(MAY_RESTORE, [], Sees::Now).row(0).value(1).is_none() {"),

@@ -138,7 +138,7 @@ fn refusals() {
     }
     client.run("SELECT sno_drop_feed('dropped')");
     // What belongs to another role.
-    refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
+    refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for table hers");
     // A horizon for who restores a dump, also where others may not have one.
     let message = "permission denied for table feed_positions";
     refused("bob", "SELECT sno_internal.sno_give_horizon()", "42501", message);
