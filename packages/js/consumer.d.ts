@@ -34,7 +34,7 @@ export interface Options<Row, C> {
  * Calls `handler(row, client)` for each new row of a feed. The promise is fulfilled after the signal, and else rejected.
  *
  * `connect()` returns a new client that is connected and has a listener for errors; the consumer ends it. `source` is the table
- * or the view of the feed, as SQL writes it. What the handler writes with the client is committed together with the feed's
+ * or the view of changes of the feed, as SQL writes it. What the handler writes with the client is committed together with the feed's
  * position, after it has returned, once for up to `batchSize` rows. With `batches`, `handler(rows, client)` gets them together.
  * It has failed if it throws, or if what it returns is an error, a promise or a result of `Promise.allSettled` with one, or an array with such.
  */

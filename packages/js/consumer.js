@@ -200,7 +200,7 @@ class Consumer {
     const count = this.batches ? keys.length : 1
     for (let index = 0; index < keys.length; index += count) {
       const [first, last] = [keys[index], keys[index + count - 1]]
-      // The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+      // The rest is for the next consumer. The rows of one key, of which a table can have several, belong together.
       if (this.signal?.aborted && done !== first) break
       const poison = first === last && first === this.poison?.key ? this.poison : null
       if (poison && !this.onPoison && done) break

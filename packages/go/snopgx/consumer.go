@@ -51,7 +51,7 @@ type Options[T any] struct {
 // Consume calls a handler for each new row of a feed, until ctx is done: then it returns nil, after the row that is being
 // handled.
 //
-// connect returns a new connection, which the consumer closes. source is the table or the view of the feed, as SQL writes it; scan
+// connect returns a new connection, which the consumer closes. source is the table of the feed, or its view of changes, as SQL writes it; scan
 // reads a row, as pgx.RowToStructByName does. What the handler writes with the transaction is committed together with the
 // feed's position, after it has returned nil, once for up to BatchSize rows. The handler's context is not done when ctx is.
 func Consume[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, error), feed, source string,
@@ -265,7 +265,7 @@ func (c *consumer[T]) handle(ctx context.Context, tx Tx) (done string, err error
 	}
 	for index := 0; index < len(c.rows); index += count {
 		first, last := c.rows[index].key, c.rows[index+count-1].key
-		// The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+		// The rest is for the next consumer. The rows of one key, of which a table can have several, belong together.
 		if ctx.Err() != nil && done != first {
 			break
 		}

@@ -74,7 +74,7 @@ def consume(
 ) -> None:
     """Calls `handler(row, connection)` for each new row of a feed, until `stop` is set.
 
-    `connect()` returns a new connection, which the consumer closes. `source` is the table or the view of the feed, as SQL writes it.
+    `connect()` returns a new connection, which the consumer closes. `source` is the table of the feed, or its view of changes, as SQL writes it.
     What the handler writes with the connection is committed together with the feed's position, after it has returned, once
     for up to `batch_size` rows. It has failed if it raises, or returns an exception, a future with one, or a list of such. With `batches`,
     `handler(rows, connection)` gets them together. With `autocommit`, no transaction is
@@ -188,7 +188,7 @@ class _Consumer:
         count = len(keys) if self.batches and keys else 1
         for first in range(0, len(keys), count):
             rows = range(first, first + count)
-            # The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+            # The rest is for the next consumer. The rows of one key, of which a table can have several, belong together.
             if self._is_stopped() and done != keys[first]:
                 break
             poison = self.poison[1] if self.poison and keys[first] == keys[rows[-1]] == self.poison[0] else None

@@ -274,7 +274,7 @@ impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T
         let (mut done, count) = (None, if self.is_batches { rows.len().max(1) } else { 1 });
         for (rows, part) in rows.chunks(count).zip(keys.chunks(count)) {
             let [first, last] = [part[0], part[part.len() - 1]];
-            // The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+            // The rest is for the next consumer. The rows of one key, of which a table can have several, belong together.
             if *self.stop.borrow() && done != Some(first) {
                 break;
             }

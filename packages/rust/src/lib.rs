@@ -91,7 +91,7 @@ impl<T> Tls for T where
 
 /// Calls `handler` for each new row of a feed, until `stop` is ready: then it returns after the row that is being handled.
 ///
-/// `source` is the table or the view of the feed, as SQL writes it. What the handler writes with the client, whose transaction is
+/// `source` is the table of the feed, or its view of changes, as SQL writes it. What the handler writes with the client, whose transaction is
 /// open unless `autocommit` is set, is committed together with the feed's position, after it has returned `Ok`, once for up to
 /// `batch_size` rows.
 ///

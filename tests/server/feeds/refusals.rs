@@ -3,6 +3,7 @@
 use sno_tests::{Server, Sql as _, code, error, text};
 
 use super::{SETUP, next_tick, server};
+use crate::at_point;
 
 /// Every refusal, with its SQLSTATE and what it says.
 #[test]
@@ -264,4 +265,41 @@ fn a_view_of_changes_that_is_replaced() {
         }
         client.run("ROLLBACK");
     }
+}
+
+/// The same while it is read, by a view whose key is another one when it is computed for the third time, after the comparisons.
+#[test]
+fn a_view_of_changes_that_is_replaced_while_it_is_read() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE FUNCTION lying(id sno) RETURNS sno IMMUTABLE LANGUAGE plpgsql AS $$
+             BEGIN
+                 PERFORM set_config('lying.calls', (current_setting('lying.calls')::integer + 1)::text, false);
+                 RETURN CASE WHEN current_setting('lying.calls')::integer % 3 > 0 THEN id
+                     ELSE nullif(current_setting('lying.third'), '')::sno END;
+             END $$;
+         SELECT sno_track_changes('items'); SELECT sno_create_feed('changes', 'items_changes', margin => '0'); INSERT INTO items (n) VALUES (1), (2)",
+    );
+    next_tick();
+    for third in ["", "xxxxxxxxxxxxxxxx", "2222222222222223"] {
+        for call in [
+            "SELECT FROM sno_peek_feed('changes', NULL::items_changes, 1)",
+            "INSERT INTO taken SELECT 1 FROM sno_feed('changes', NULL::items_changes, 1)",
+        ] {
+            let mut reader = server.connect();
+            reader.run(&format!("SET lying.calls = 0; SET lying.third = '{third}'"));
+            let read = || code(&mut reader, call);
+            let refused = at_point(&server, "source named", read, || {
+                client.run(
+                    "CREATE OR REPLACE VIEW items_changes AS SELECT lying(l.changed) AS changed, l.id, NULL::items AS record, false AS deleted
+                     FROM items_log l WHERE sno_internal.check_changes('items')",
+                );
+            });
+            assert_eq!(refused, "42809", "{third}: {call}");
+            client.run("SELECT sno_track_changes('items')");
+        }
+    }
+    let position = "SELECT position IS NULL FROM sno_feeds() WHERE feed = 'changes'";
+    assert_eq!(text(&mut client, position), "t");
 }
