@@ -108,12 +108,9 @@ BEGIN
     IF NOT EXISTS (SELECT FROM sno_internal.inheritors(child) i WHERE pg_relation_size(i.relation) > 0) THEN
         RETURN;
     END IF;
-    WITH RECURSIVE above(oid) AS (
-        SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child
-        UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
-    )
     SELECT array_agg(f) INTO feeds FROM sno_internal.feed_positions f
-    WHERE f.source IN (SELECT a.oid FROM above a) AND f.key = warn_of_old_rows.key AND f.position IS NOT NULL;
+    WHERE f.source IN (SELECT a.relid FROM pg_partition_ancestors(child) a) AND f.source <> child
+        AND f.key = warn_of_old_rows.key AND f.position IS NOT NULL;
     IF feeds IS NULL THEN
         RETURN;
     END IF;

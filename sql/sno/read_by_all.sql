@@ -5,18 +5,15 @@ CREATE FUNCTION sno_internal.readers(of_table regclass)
     RETURNS TABLE (feed text, owner name, source regclass, key name, upto sno, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
-    WITH RECURSIVE own_key AS (
+    WITH own_key AS (
         SELECT min(a.attname::text) AS name
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
             AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
         WHERE i.indrelid = of_table AND i.indisprimary AND sno_internal.is_id_type(a.atttypid)
         HAVING count(*) = 1
-    ), below AS MATERIALIZED (
+    ), family AS MATERIALIZED (
         SELECT i.relation FROM sno_internal.inheritors(of_table) i
-    ), above(oid) AS (
-        SELECT b.relation::oid FROM below b
-        UNION
-        SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
+        UNION SELECT a.relid FROM pg_partition_ancestors(of_table) a
     ), near AS MATERIALIZED (
         SELECT f.feed, f.owner, f.key, f.position, f.lowering, s.source
         FROM sno_internal.feed_positions f
@@ -26,23 +23,22 @@ AS $$
             JOIN pg_namespace n ON n.nspname = i.name[1]
             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = i.name[2]
         ))) s(source)
-        WHERE s.source IN (SELECT a.oid FROM above a) OR EXISTS (
+        WHERE s.source IN (SELECT f.relation FROM family f) OR EXISTS (
             SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
             WHERE r.ev_class = s.source AND r.ev_type = '1' AND d.refclassid = 'pg_class'::regclass
-                AND d.refobjid IN (SELECT a.oid FROM above a))
+                AND d.refobjid::regclass IN (SELECT f.relation FROM family f))
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
     -- position is ahead of the clock, after that was fast, has not read the rows of the present.
     SELECT n.feed, n.owner, n.source, n.key, u.upto,
         CASE WHEN (n.source <> t.read OR n.key = (SELECT k.name FROM own_key k))
-            AND (t.read IN (SELECT b.relation FROM below b)
-                OR of_table IN (SELECT i.relation FROM sno_internal.inheritors(t.read) i)) THEN u.upto END
+            AND t.read IN (SELECT f.relation FROM family f) THEN u.upto END
     FROM near n CROSS JOIN LATERAL (SELECT sno_internal.table_of(n.source)) t(read)
     CROSS JOIN LATERAL (SELECT CASE WHEN n.position <= sno_internal.sno_last(clock_timestamp(), true)
         THEN sno_internal.sno_goes_on_after(n.position, n.lowering) END) u(upto)
     -- Changes of the table do not need its rows: what is deleted is a change, too. A view that was replaced, which its
     -- feed refuses to read until it is one of changes again, keeps all of them.
-    WHERE t.read = n.source OR t.read IN (SELECT a.oid FROM above a)
+    WHERE t.read = n.source OR t.read IN (SELECT f.relation FROM family f)
 $$;
 COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
 

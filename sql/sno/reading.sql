@@ -3,8 +3,8 @@
 --
 
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and with them all that their
--- transactions and earlier consumers wrote. With the caller's search_path, which functions in expressions of indexes may
--- need.
+-- transactions and earlier consumers wrote. With the caller's search_path, which functions in expressions of indexes
+-- may need.
 CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
     RETURNS SETOF anyelement
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 1000;
