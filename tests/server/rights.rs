@@ -335,12 +335,27 @@ fn nobody_locks_what_others_own() {
     }
     server.run("DROP VIEW items_changes; ALTER TABLE items ADD m integer");
     // What PostgreSQL has stored of other things is no query of a view.
-    for other in ["pg_index", "pg_proc", "pg_attrdef"] {
-        let column = match other {
-            "pg_index" => "indexprs",
-            "pg_proc" => "prosqlbody",
-            _ => "adbin",
-        };
+    for (event, command) in [
+        ("INSERT", "NOTHING"),
+        ("INSERT", "NOTIFY news"),
+        ("UPDATE", "UPDATE log SET id = old.id"),
+        ("DELETE", "DELETE FROM log"),
+        ("INSERT", "(INSERT INTO log TABLE log; NOTIFY news)"),
+    ] {
+        server.run(&format!("CREATE TABLE \"{command}\" (id sno); CREATE RULE r AS ON {event} TO \"{command}\" DO ALSO {command}"));
+    }
+    server.run("CREATE FUNCTION nothing() RETURNS void LANGUAGE SQL BEGIN ATOMIC END");
+    for (column, other) in [
+        ("indexprs", "pg_index"),
+        ("prosqlbody", "pg_proc"),
+        ("adbin", "pg_attrdef"),
+        ("ev_action", "pg_rewrite"),
+        ("ev_qual", "pg_rewrite"),
+        ("tgqual", "pg_trigger"),
+        ("conbin", "pg_constraint"),
+        ("relpartbound", "pg_class"),
+        ("proargdefaults", "pg_proc"),
+    ] {
         mallory.run(&format!("SELECT sno_internal.sno_log_shown({column}) FROM {other}"));
     }
     mallory.run("COMMIT");

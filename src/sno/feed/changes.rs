@@ -24,10 +24,12 @@ const CHECK: &CStr = c"check_changes";
 
 unsafe fn log_shown(fcinfo: FunctionCallInfo) -> Datum {
     let [Some(query)] = optional(fcinfo) else { return Datum::null() };
+    // Of what PostgreSQL has stored elsewhere, any node can be null: the condition of a rule that has none.
+    let is = |node: *mut Node, tag: NodeTag| !node.is_null() && (*node).type_ == tag;
     let tree = raw::stringToNode(raw::text_to_cstring(query.cast_mut_ptr())).cast::<Node>();
-    let queries = if (*tree).type_ == NodeTag::T_List { nodes(tree.cast()) } else { &[] };
+    let queries = if is(tree, NodeTag::T_List) { nodes(tree.cast()) } else { &[] };
     let log = match queries {
-        &[query] if (*query).type_ == NodeTag::T_Query => log_of(&*query.cast()),
+        &[query] if is(query, NodeTag::T_Query) => log_of(&*query.cast()),
         _ => None,
     };
     (*fcinfo).isnull = log.is_none();
@@ -37,7 +39,8 @@ unsafe fn log_shown(fcinfo: FunctionCallInfo) -> Datum {
 /// The table of which a query returns each row once, with its first column as the first one, if the table is the log of all changes: it
 /// selects from it, by no other condition than the [check](CHECK). So no owner can replace the view by one that leaves out changes.
 unsafe fn log_of(query: &Query) -> Option<Oid> {
-    let FromExpr { fromlist, quals, .. } = *query.jointree;
+    // Null for the command of a rule that is no query, NOTIFY.
+    let &FromExpr { fromlist, quals, .. } = query.jointree.as_ref()?;
     let (&[from], &[key, ..]) = (nodes(fromlist), nodes(query.targetList)) else { return None };
     let is_checked = !quals.is_null()
         && (*quals).type_ == NodeTag::T_FuncExpr
