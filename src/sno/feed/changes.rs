@@ -50,6 +50,8 @@ unsafe fn log_of(query: &Query) -> Option<Oid> {
         && query.limitCount.is_null()
         && query.limitOffset.is_null()
         && query.setOperations.is_null()
+        // SKIP LOCKED leaves out rows.
+        && query.rowMarks.is_null()
         && !query.hasAggs
         && !query.hasTargetSRFs;
     if !is_checked || !is_whole || (*from).type_ != NodeTag::T_RangeTblRef {

@@ -230,6 +230,7 @@ fn a_view_of_changes_that_is_replaced() {
         ("SELECT SHOWN FROM items_log l", false),
         ("SELECT SHOWN FROM items_log l WHERE CHECK LIMIT 100", false),
         ("SELECT SHOWN FROM items_log l WHERE CHECK OFFSET 0", false),
+        ("SELECT SHOWN FROM items_log l WHERE CHECK FOR UPDATE OF l SKIP LOCKED", false),
         ("SELECT DISTINCT SHOWN FROM items_log l WHERE CHECK", false),
         ("SELECT SHOWN FROM items_log l WHERE CHECK GROUP BY l.changed", false),
         (
