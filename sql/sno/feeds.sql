@@ -189,6 +189,11 @@ BEGIN
         RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'Other tables inherit from it.',
             HINT = 'Use partitions; or ALTER TABLE ... NO INHERIT, and a feed of each table.';
+    -- Whose feeds do not keep rows of the log.
+    ELSIF (SELECT count(DISTINCT c.relowner) > 1 FROM pg_class c WHERE c.oid IN (source, of_table)) THEN
+        RAISE EXCEPTION 'view "%" is of another owner than the log "%"', source, of_table
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
     ELSIF EXISTS (SELECT FROM pg_attribute a
         WHERE of_table = source AND a.attrelid = source AND a.attname = is_of_scope.key AND NOT a.attnotnull) THEN
         RAISE EXCEPTION 'key "%" of "%" can be null', key, source USING ERRCODE = 'object_not_in_prerequisite_state',

@@ -23,8 +23,10 @@ AS $$
             JOIN pg_namespace n ON n.nspname = i.name[1]
             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = i.name[2]
         ))) s(source)
+        -- Of views those of the table's owner, who can drop their feeds: anybody can replace his by one of any table.
         WHERE s.source IN (SELECT f.relation FROM family f) OR EXISTS (
             SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+            JOIN pg_class v ON v.oid = r.ev_class JOIN pg_class t ON t.oid = d.refobjid AND t.relowner = v.relowner
             WHERE r.ev_class = s.source AND r.ev_type = '1' AND d.refclassid = 'pg_class'::regclass
                 AND d.refobjid::regclass IN (SELECT f.relation FROM family f))
     )

@@ -255,6 +255,35 @@ fn the_log_is_cleared_by_those_who_read_it() {
     assert_eq!(left("search"), ("search".to_owned(), 2));
 }
 
+/// Between the statements that give table, log and view to another owner, no feed clears the log of what one of the view has not read.
+#[test]
+fn a_log_that_changes_its_owner() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice; CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO alice, bob; SET ROLE alice;
+         CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); RESET ROLE;
+         INSERT INTO items_log SELECT sno_new(0, now() - interval '2 hours'), n FROM generate_series(1, 5) n;
+         SELECT sno_create_feed('slow', 'items_changes', now() - interval '1 day', 'changed', '0');
+         SELECT sno_create_feed('fast', 'items_log', now() - interval '1 day', 'changed', '0'); SELECT pg_sleep(0.01)",
+    );
+    let objects = ["TABLE items", "TABLE items_log", "VIEW items_changes"];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        for object in order {
+            client.run(&format!("ALTER {} OWNER TO bob", objects[object]));
+            client.run(
+                "UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute';
+                 BEGIN; CREATE TEMP TABLE read ON COMMIT DROP AS SELECT * FROM sno_feed('fast', NULL::items_log); COMMIT;
+                 SELECT sno_seek_feed('fast', since => now() - interval '1 day')",
+            );
+            assert_eq!(text(&mut client, "SELECT count(*) FROM items_log"), "5", "{order:?}: {object}");
+        }
+        for object in objects {
+            client.run(&format!("ALTER {object} OWNER TO alice"));
+        }
+    }
+}
+
 /// A feed that is set back further than the log is kept, an hour, is told that its log may lack changes; one of a table is not.
 #[test]
 fn a_feed_that_is_set_back_further_than_its_log() {

@@ -259,3 +259,44 @@ fn what_belongs_to_others() {
     );
     assert_eq!(text(&mut client, logs), "0");
 }
+
+/// Who has a feed of changes of their own can have their view name any table, or look like that of its changes: that keeps none of its rows.
+#[test]
+fn views_of_others_keep_no_rows() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE mallory LOGIN; CREATE SCHEMA alice AUTHORIZATION alice; CREATE SCHEMA mallory AUTHORIZATION mallory;
+         GRANT USAGE ON SCHEMA alice TO mallory",
+    );
+    let (mut alice, mut mallory) = (server.connect_as("alice"), server.connect_as("mallory"));
+    alice.run(
+        "CREATE TABLE events (id public.sno PRIMARY KEY DEFAULT public.sno_new()); CREATE TABLE items (id integer PRIMARY KEY);
+         SELECT sno_track_changes('items'); SELECT sno_create_feed('feed', 'events', margin => '0'), sno_create_feed('feed of items', 'items_changes');
+         INSERT INTO events DEFAULT VALUES",
+    );
+    next_tick();
+    alice.run("BEGIN; CREATE TEMP TABLE done AS SELECT * FROM sno_feed('feed', NULL::events); COMMIT");
+    mallory.run("CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); SELECT sno_create_feed('feed', 'items_changes')");
+    let readers = "SELECT string_agg(owner, ' ') FROM sno_readers('TABLE')";
+    let shown = "NULL::items AS record, true AS deleted";
+    for (table, view) in [
+        ("events", format!("SELECT id AS changed, 1 AS id, {shown} FROM alice.events")),
+        (
+            "items_log",
+            format!(
+                "SELECT l.changed, l.id, {shown} FROM alice.items_log l WHERE sno_internal.check_changes('alice.items')"
+            ),
+        ),
+    ] {
+        mallory.run(&format!("CREATE OR REPLACE VIEW items_changes AS {view}"));
+        assert_eq!(text(&mut alice, &readers.replace("TABLE", table)), "alice", "{table}");
+    }
+    assert!(alice.one::<bool>("SELECT sno_read_by_all('events') >= max(id) FROM events"));
+    // Nor can one that looks like it have a feed, which would miss what the owner's feeds have cleared.
+    alice.run("GRANT SELECT ON items_log TO mallory");
+    let refused = error(&mut mallory, "SELECT sno_create_feed('other', 'items_changes')");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("55000", "view \"mallory.items_changes\" is of another owner than the log \"alice.items_log\"")
+    );
+}
