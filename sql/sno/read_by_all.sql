@@ -15,7 +15,7 @@ AS $$
         SELECT i.relation FROM sno_internal.inheritors(of_table) i
         UNION SELECT a.relid FROM pg_partition_ancestors(of_table) a
     ), near AS MATERIALIZED (
-        SELECT f.feed, f.owner, f.key, f.position, f.lowering, s.source
+        SELECT f.feed, f.owner, f.key, f.key_number, f.position, f.lowering, s.source
         FROM sno_internal.feed_positions f
         -- By the catalogs, since who asks may have no right to the schema.
         CROSS JOIN LATERAL (SELECT coalesce(f.source, (
@@ -36,7 +36,10 @@ AS $$
         CASE WHEN (n.source <> t.read OR n.key = (SELECT k.name FROM own_key k))
             AND t.read IN (SELECT f.relation FROM family f) THEN u.upto END
     FROM near n CROSS JOIN LATERAL (SELECT sno_internal.table_of(n.source)) t(read)
+    -- Nor is it known of which rows, where another column has the name of its key by now.
     CROSS JOIN LATERAL (SELECT CASE WHEN n.position <= sno_internal.sno_last(clock_timestamp(), true)
+            AND (n.key_number IS NULL OR EXISTS (SELECT FROM pg_attribute a
+                WHERE a.attrelid = n.source AND a.attname = n.key AND a.attnum = n.key_number))
         THEN sno_internal.sno_goes_on_after(n.position, n.lowering) END) u(upto)
     -- Changes of the table do not need its rows: what is deleted is a change, too. A view that was replaced, which its
     -- feed refuses to read until it is one of changes again, keeps all of them.

@@ -80,6 +80,14 @@ fn what_all_feeds_have_read() {
     assert_eq!(client.execute("DELETE FROM outbox WHERE id <= sno_read_by_all('outbox')", &[]).unwrap(), 10);
     client.run("SELECT sno_drop_feed('all')");
     assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
+    // Nor when columns have exchanged their names since a feed has read by one of them.
+    client.run(
+        "CREATE TABLE swapped (id sno PRIMARY KEY DEFAULT sno_new(), item sno NOT NULL DEFAULT sno_new()); CREATE INDEX ON swapped (item);
+         INSERT INTO swapped DEFAULT VALUES; SELECT sno_create_feed('swapped', 'swapped', key => 'item', margin => '0'), pg_sleep(0.008)",
+    );
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('swapped', NULL::swapped)"), 1);
+    client.run("ALTER TABLE swapped RENAME id TO x; ALTER TABLE swapped RENAME item TO id; ALTER TABLE swapped RENAME x TO item");
+    assert!(client.one::<bool>("SELECT sno_read_by_all('swapped') IS NULL"));
     // Of a primary key with two IDs nobody knows by which of them rows are to be deleted.
     client.run(
         "CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); INSERT INTO two VALUES (sno_new(), sno_new());
