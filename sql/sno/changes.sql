@@ -50,6 +50,13 @@ $$;
 COMMENT ON FUNCTION sno_internal.log_key(regclass, regclass) IS
     'internal: the primary key of a table as the statements of its log write it';
 
+CREATE FUNCTION sno_internal.log_id(log regclass) RETURNS name
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1
+$$;
+COMMENT ON FUNCTION sno_internal.log_id(regclass) IS 'internal: the present name of a log''s column "changed"';
+
 -- The log of a table, whose names must be free.
 CREATE FUNCTION sno_internal.create_log(source regclass, metabyte integer, log text, changes text, definitions text)
     RETURNS void
@@ -103,9 +110,9 @@ BEGIN
             HINT = 'If it is this view, give it the owner of the table. Otherwise rename it.';
     END IF;
     EXECUTE format('CREATE %s VIEW %s AS
-        SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
+        SELECT l.%I AS changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
         FROM %s l WHERE sno_internal.check_changes(%L)',
-        CASE WHEN replaces THEN 'OR REPLACE' END, changes, key.select_list,
+        CASE WHEN replaces THEN 'OR REPLACE' END, changes, sno_internal.log_id(log), key.select_list,
         coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || key.key_dependency || ' END', present), of_key, log,
         source);
     IF NOT replaces THEN
@@ -154,7 +161,8 @@ BEGIN
     ELSIF tracked.log IS NULL THEN
         PERFORM sno_internal.create_log(source, metabyte, log, changes, key.column_definitions);
     ELSIF metabyte IS NOT NULL THEN
-        EXECUTE format('ALTER TABLE %s ALTER changed SET DEFAULT %s.sno_new(%s)', log, sno_internal.schema(), metabyte);
+        EXECUTE format('ALTER TABLE %s ALTER %I SET DEFAULT %s.sno_new(%s)', log, sno_internal.log_id(tracked.log),
+            sno_internal.schema(), metabyte);
     END IF;
     -- The log names the table, so that no other one writes it.
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = log::regclass AND conname = 'sno_log') THEN
@@ -203,8 +211,8 @@ BEGIN
     END IF;
     PERFORM sno_internal.log_changed_partitions(source);
     PERFORM sno_internal.check_changes(source);
-    EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log)
-        USING log;
+    EXECUTE format('DELETE FROM %s WHERE %I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log,
+        sno_internal.log_id(log)) USING log;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
 END
@@ -248,8 +256,7 @@ BEGIN
     FROM sno_internal.log_read(log) l JOIN pg_class c ON c.oid = l.of_table AND c.relkind = 'p';
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
         WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2
-        ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
-        (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
+        ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log, sno_internal.log_id(log))
         USING log, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;

@@ -6,7 +6,7 @@ use super::{CHANGES, CHANGES_TORTURE, OLD_KEYS, OfFile, TRACKED};
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/changes.sql", &[
         ("the last change that was read is kept", &[CHANGES],
-            "changed OPERATOR(pg_catalog.<=) (SELECT", "changed OPERATOR(pg_catalog.<) (SELECT"),
+            "WHERE %I OPERATOR(pg_catalog.<=) (SELECT", "WHERE %I OPERATOR(pg_catalog.<) (SELECT"),
         ("the length of a key in the log is not compared", &[CHANGES],
             "(b.atttypid, b.atttypmod, b.attcollation) = (a.atttypid, a.atttypmod, a.attcollation)",
             "(b.atttypid, b.attcollation) = (a.atttypid, a.attcollation)"),

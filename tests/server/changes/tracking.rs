@@ -116,6 +116,10 @@ fn tracked_again() {
     let metabytes = "SELECT string_agg(DISTINCT sno_metabyte(changed)::text, ' ') FROM items_log";
     client.run("SELECT sno_track_changes('items', 7), sno_track_changes('items'); DELETE FROM items_log; INSERT INTO items VALUES (1, 1)");
     assert_eq!(text(&mut client, metabytes), "7");
+    // Its key can be renamed as anything.
+    client.run("ALTER TABLE items_log RENAME changed TO at; SELECT sno_track_changes('items', 8), sno_forget_changes('items')");
+    ITEMS.check(&mut client, "a key of the log that was renamed");
+    client.run("ALTER TABLE items_log RENAME at TO changed");
     // A new column that others have added to the log stays.
     client.run("ALTER TABLE items_log ADD who name DEFAULT session_user; SELECT sno_track_changes('items'); UPDATE items SET n = 4");
     ITEMS.check(&mut client, "a column of the log");
