@@ -289,18 +289,21 @@ CREATE FUNCTION sno_internal.warn_of_lost_guard(relation regclass, replaced oid)
 AS $$
 DECLARE
     feeds text;
+    guards text;
 BEGIN
     IF EXISTS (SELECT FROM pg_trigger t JOIN sno_internal.guards(relation) g ON g.trigger = t.tgname
         WHERE t.oid = replaced) THEN
         RETURN;
     END IF;
-    SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner) INTO feeds
+    SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner),
+        string_agg(DISTINCT format('SELECT %s.sno_refuse_old_keys(%L, %L)', sno_internal.schema(), relation, r.key),
+            '; ')
+    INTO feeds, guards
     FROM sno_internal.readers(relation) r;
     IF feeds IS NOT NULL THEN
         RAISE WARNING 'keys of earlier transactions are not refused in "%" now', relation
             USING DETAIL = format('Rows with such keys can be missed by: %s.', feeds),
-            HINT = format('Before others write it, as its owner: SELECT %s.sno_refuse_old_keys(%L)',
-                sno_internal.schema(), relation);
+            HINT = format('Before others write it, as its owner: %s', guards);
     END IF;
 END
 $$;

@@ -388,7 +388,7 @@ fn triggers_that_are_dropped_or_replaced_are_said() {
         format!(
             "WARNING:  keys of earlier transactions are not refused in \"{}\" now\n\
              DETAIL:  Rows with such keys can be missed by: {}.\n\
-             HINT:  Before others write it, as its owner: SELECT public.sno_refuse_old_keys('{table}')",
+             HINT:  Before others write it, as its owner: SELECT public.sno_refuse_old_keys('{table}', 'id')",
             table,
             feeds.join(", ")
         )
@@ -424,6 +424,15 @@ fn triggers_that_are_dropped_or_replaced_are_said() {
     ] {
         assert_eq!(told(&server, &sql), expected, "{sql}");
     }
+    // The statements of the hint guard each key that a feed reads by, also outside of the primary key.
+    client.run(
+        "CREATE TABLE named (a sno NOT NULL, b sno NOT NULL, n integer PRIMARY KEY); CREATE INDEX ON named (a); CREATE INDEX ON named (b);
+         SELECT sno_create_feed('a', 'named', key => 'a'), sno_create_feed('b', 'named', key => 'b'); DROP TRIGGER sno_own_keys ON named",
+    );
+    let said = told(&server, "DROP TRIGGER sno_changed_keys ON named");
+    client.run(said.split_once("as its owner: ").unwrap().1);
+    let guards = "SELECT count(*) FROM sno_internal.guards('named')";
+    assert_eq!(text(&mut client, guards), "4", "{said}");
     // It never keeps anybody from working.
     client.run("RESET ROLE; SELECT sno_refuse_old_keys('hers'); REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC; CREATE TABLE other (n integer)");
     client.run(
