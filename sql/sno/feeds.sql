@@ -195,7 +195,10 @@ BEGIN
             USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
     ELSIF EXISTS (SELECT FROM pg_attribute a
-        WHERE of_table = source AND a.attrelid = source AND a.attname = is_of_scope.key AND NOT a.attnotnull) THEN
+        WHERE of_table = source AND a.attrelid = source AND a.attname = is_of_scope.key AND (NOT a.attnotnull
+            -- NOT VALID, of PostgreSQL 18.
+            OR EXISTS (SELECT FROM pg_constraint n WHERE n.conrelid = source AND n.contype = 'n'
+                AND a.attnum = ANY (n.conkey) AND NOT n.convalidated))) THEN
         RAISE EXCEPTION 'key "%" of "%" can be null', key, source USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'A feed would not return rows without a key.', HINT = 'Declare the column NOT NULL.';
     END IF;

@@ -1,7 +1,7 @@
 //! `sno_refuse_old_keys()`: rows that a feed would miss are refused.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, next_tick, text};
+use sno_tests::{Server, Sql as _, code, error, major_version, next_tick, text};
 
 use crate::changes::ddl::told;
 
@@ -236,6 +236,13 @@ fn rows_without_a_key() {
     assert_refused(&mut client, peek);
     assert_refused(&mut client, "CALL sno_wait_feed('posts', '0')");
     client.run(&format!("ALTER TABLE posts ALTER key SET NOT NULL; {peek}"));
+    if major_version(&mut client) >= 18 {
+        client.run(
+            "ALTER TABLE posts ALTER key DROP NOT NULL; INSERT INTO posts VALUES (1); ALTER TABLE posts ADD CONSTRAINT later NOT NULL key NOT VALID",
+        );
+        assert_refused(&mut client, peek);
+        client.run(&format!("DELETE FROM posts; ALTER TABLE posts ALTER key SET NOT NULL; {peek}"));
+    }
 }
 
 /// Other tables inherit neither keys nor triggers: rows of theirs would be read, and missed, otherwise.

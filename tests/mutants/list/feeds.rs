@@ -44,7 +44,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the key of another table is a key of a feed", &[FEEDS],
             "                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                    AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
         ("a key that can be null by now goes unnoticed", &[OLD_KEYS],
-            "a.attname = is_of_scope.key AND NOT a.attnotnull", "a.attname = is_of_scope.key AND false"),
+            "a.attname = is_of_scope.key AND (NOT a.attnotnull", "a.attname = is_of_scope.key AND (false"),
         ("rows of a subscription that came later go unnoticed", &[FEEDS],
             "IF NOT EXISTS (SELECT FROM pg_subscription_rel) AND NOT EXISTS (SELECT FROM pg_foreign_table)\n",
             "IF NOT EXISTS (SELECT FROM pg_foreign_table)\n"),
