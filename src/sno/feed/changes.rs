@@ -36,8 +36,8 @@ unsafe fn log_shown(fcinfo: FunctionCallInfo) -> Datum {
     log.map_or(Datum::null(), Datum::from)
 }
 
-/// The table of which a query returns each row once, with its first column as the first one, if the table is the log of all changes: it
-/// selects from it, by no other condition than the [check](CHECK). So no owner can replace the view by one that leaves out changes.
+/// The table of a query that shows all its rows, each once, with its first column, the key of a log, as the first one: a SELECT from that table
+/// alone, under no other condition than the [check](CHECK). So an owner who replaces the view can add columns, but not leave out changes.
 unsafe fn log_of(query: &Query) -> Option<Oid> {
     // Null for the command of a rule that is no query, NOTIFY.
     let &FromExpr { fromlist, quals, .. } = query.jointree.as_ref()?;
