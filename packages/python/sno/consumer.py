@@ -74,7 +74,7 @@ def consume(
 ) -> None:
     """Calls `handler(row, connection)` for each new row of a feed, until `stop` is set.
 
-    `connect()` returns a new connection, which the consumer closes. `source` is the table of the feed, or its view of changes, as SQL writes it.
+    `connect()` returns a new connection, which the consumer closes. `source` is the table, or view of changes, of the feed, as SQL writes it.
     What the handler writes with the connection is committed together with the feed's position, after it has returned, once
     for up to `batch_size` rows. It has failed if it raises, or returns an exception, a future with one, or a list of such. With `batches`,
     `handler(rows, connection)` gets them together. With `autocommit`, no transaction is
