@@ -7,6 +7,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/changes.sql", &[
         ("the last change that was read is kept", &[CHANGES],
             "WHERE %I OPERATOR(pg_catalog.<=) (SELECT", "WHERE %I OPERATOR(pg_catalog.<) (SELECT"),
+        ("a log is cleared while it is given to another owner", &[CHANGES],
+            "THEN (sno_internal.tracked(l.of_table)).changes IS NULL ELSE true END", "THEN false ELSE false END"),
         ("the length of a key in the log is not compared", &[CHANGES],
             "(b.atttypid, b.atttypmod, b.attcollation) = (a.atttypid, a.atttypmod, a.attcollation)",
             "(b.atttypid, b.attcollation) = (a.atttypid, a.attcollation)"),
