@@ -214,6 +214,28 @@ fn rows_that_are_there_already() {
     assert_eq!(code(&mut client, &insert), "23514");
 }
 
+/// A partition whose triggers are its table's gets no others: who creates a feed by another key is told how.
+#[test]
+fn another_key_of_a_partition() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(), other sno NOT NULL DEFAULT sno_new()) PARTITION BY RANGE (id);
+         CREATE TABLE middle PARTITION OF log DEFAULT PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF middle DEFAULT;
+         CREATE INDEX ON log (other); SELECT sno_create_feed('log', 'log'), sno_create_feed('part', 'part')",
+    );
+    let create = "SELECT sno_create_feed('other', 'part', key => 'other')";
+    let refused = error(&mut client, create);
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42710", "triggers of \"public.part\" are those of \"public.log\"")
+    );
+    client.run(refused.hint().unwrap().split_once(": ").unwrap().1);
+    client.run(create);
+    let old = "INSERT INTO part (other) VALUES (sno_new(0, now() - interval '1 hour'))";
+    assert_eq!(code(&mut client, old), "23514");
+}
+
 /// A feed never returns rows without a key: it is not created, nor read, where there can be some.
 #[test]
 fn rows_without_a_key() {
