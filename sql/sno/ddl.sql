@@ -176,6 +176,11 @@ DECLARE
     hint text := 'Wait until they are read, or detach the partition before.';
     unread text;
 BEGIN
+    -- For a role without rights to the schema, only tables with the triggers are known to have feeds.
+    IF NOT has_schema_privilege('sno_internal', 'USAGE') AND NOT EXISTS (SELECT FROM pg_trigger g
+        JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = child AND p.proname = 'refuse_old_key') THEN
+        RETURN;
+    END IF;
     BEGIN
         SELECT sno_internal.unread_by(i.inhparent, child) INTO unread FROM pg_inherits i WHERE i.inhrelid = child;
     EXCEPTION WHEN OTHERS THEN
@@ -322,12 +327,13 @@ BEGIN
     ELSIF child IS NOT NULL THEN
         PERFORM sno_internal.log_attached(child);
         -- Of an ID type: the cast from another type would be a function of the role that has created that type.
-        PERFORM sno_internal.warn_of_old_rows(child, g.key)
-        FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
-        CROSS JOIN LATERAL (SELECT DISTINCT p.key FROM sno_internal.guards(i.inhparent) p) g
-        JOIN pg_attribute a ON a.attrelid = i.inhparent AND a.attname = g.key
-            AND sno_internal.is_id_type(a.atttypid)
-        WHERE c.oid = child AND c.relispartition;
+        PERFORM sno_internal.warn_of_old_rows(child, f.key)
+        FROM (
+            SELECT DISTINCT f.key
+            FROM pg_partition_ancestors(child) p JOIN sno_internal.feed_positions f ON f.source = p.relid
+            JOIN pg_attribute a ON a.attrelid = p.relid AND a.attname = f.key AND sno_internal.is_id_type(a.atttypid)
+            WHERE p.relid <> child
+        ) f;
     END IF;
     -- ADD COLUMN has locked all partitions and children, so they can be read; ATTACH has not.
     IF added IS NOT NULL THEN
@@ -358,9 +364,9 @@ $$;
 COMMENT ON FUNCTION sno_internal.after_rewrite(regclass, integer) IS
     'internal: warn of a table that a command rewrites with other values';
 
--- The function of the event triggers. It first asks pg_catalog whether the command concerns a table with the triggers
--- of this extension: for hardly any command it does, and the role may have no right to sno_internal. The first queries
--- have no variables, for whose values they would be planned each time. The function sets no search_path, since
+-- The function of the event triggers. It first asks whether the command concerns a table with the triggers of this
+-- extension, or with a feed: for hardly any command it does. The role may have no right to sno_internal. The first
+-- queries have no variables, for whose values they would be planned each time. The function sets no search_path, since
 -- sno_altered() finds names by that of the command.
 CREATE FUNCTION sno_internal.follow_ddl() RETURNS event_trigger
     LANGUAGE plpgsql
@@ -368,6 +374,7 @@ AS $$
 DECLARE
     altered pg_catalog.oid[];
     guarded pg_catalog.oid;
+    has_feeds boolean := false;
 BEGIN
     IF TG_EVENT OPERATOR(pg_catalog.=) 'sql_drop' THEN
         FOR guarded IN
@@ -394,7 +401,11 @@ BEGIN
     ) THEN
         RETURN;
     END IF;
-    IF NOT EXISTS (
+    IF TG_TAG OPERATOR(pg_catalog.=) 'ALTER TABLE'
+        AND pg_catalog.has_schema_privilege('sno_internal', 'USAGE') THEN
+        has_feeds := EXISTS (SELECT FROM sno_internal.feed_positions);
+    END IF;
+    IF NOT has_feeds AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_depend d ON d.refobjid OPERATOR(pg_catalog.=) p.oid
             AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
             AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_trigger'::pg_catalog.regclass
@@ -417,7 +428,11 @@ BEGIN
         )
         SELECT b.oid FROM below b
     );
-    IF NOT EXISTS (
+    IF has_feeds THEN
+        has_feeds := EXISTS (SELECT FROM sno_internal.feed_positions f
+            WHERE f.source::pg_catalog.oid OPERATOR(pg_catalog.=) ANY (altered));
+    END IF;
+    IF NOT has_feeds AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
         WHERE (p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
                 OR g.tgname OPERATOR(pg_catalog.=) ANY ('{sno_own_keys,sno_changed_keys}'::pg_catalog.name[]))

@@ -298,20 +298,7 @@ CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestampt
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- Of a table, the column of this name; without one, each in its primary key, but for foreign keys: their values are
-    -- older than the rows. Of a view of changes the first one, as in its log.
-    is_table boolean := sno_internal.table_of(source) = source;
-    keys name[] := ARRAY(
-        SELECT a.attname
-        FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-        WHERE a.attrelid = source AND a.attnum > 0 AND sno_internal.is_id_type(a.atttypid)
-            AND a.attname = coalesce(key_of.key, a.attname) AND CASE WHEN is_table
-                THEN key IS NOT NULL OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = source AND f.contype = 'f'
-                        AND a.attnum = ANY (f.conkey))
-                ELSE a.attnum = 1 END
-        ORDER BY a.attnum
-    );
+    keys name[] := sno_internal.possible_keys(source, key);
 BEGIN
     IF num_nulls(feed, source, since, margin) > 0 THEN
         RAISE EXCEPTION 'name, source, start and margin of a feed must not be null'
@@ -336,7 +323,7 @@ BEGIN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
                 ELSE 'The key is a column of type sno in the primary key, or another one that is named.' END;
-    ELSIF is_table AND NOT sno_internal.has_index(source, keys[1]) THEN
+    ELSIF sno_internal.table_of(source) = source AND NOT sno_internal.has_index(source, keys[1]) THEN
         RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1]
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Each call of sno_feed() would read the whole table.',

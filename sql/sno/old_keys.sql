@@ -130,15 +130,8 @@ CREATE FUNCTION sno_refuse_old_keys(source regclass, key name DEFAULT NULL) RETU
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    keys name[];
+    keys name[] := sno_internal.possible_keys(source, key);
 BEGIN
-    SELECT array_agg(a.attname) INTO keys
-    FROM pg_attribute a
-    WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-        AND sno_internal.is_id_type(a.atttypid)
-        AND CASE WHEN sno_refuse_old_keys.key IS NOT NULL THEN a.attname = sno_refuse_old_keys.key
-            ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = source AND i.indisprimary
-                AND a.attnum = ANY (i.indkey)) END;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = 'Name the column.';

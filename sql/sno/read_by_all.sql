@@ -6,11 +6,7 @@ CREATE FUNCTION sno_internal.readers(of_table regclass)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
     WITH own_key AS (
-        SELECT min(a.attname::text) AS name
-        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
-            AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = of_table AND i.indisprimary AND sno_internal.is_id_type(a.atttypid)
-        HAVING count(*) = 1
+        SELECT k[1] AS name FROM sno_internal.possible_keys(of_table, NULL) k WHERE cardinality(k) = 1
     ), family AS MATERIALIZED (
         SELECT i.relation FROM sno_internal.inheritors(of_table) i
         UNION SELECT a.relid FROM pg_partition_ancestors(of_table) a

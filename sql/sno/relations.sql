@@ -46,3 +46,24 @@ AS $$
     ), source)
 $$;
 COMMENT ON FUNCTION sno_internal.table_of(regclass) IS 'internal: the table whose rows a feed of a source returns';
+
+-- The columns that can be the key by which a source is read. Of a table, the column of this name; without one, each in
+-- its primary key, but for foreign keys: their values are older than the rows. Of a view of changes the first one, as
+-- in its log.
+CREATE FUNCTION sno_internal.possible_keys(source regclass, key name) RETURNS name[]
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT ARRAY(
+        SELECT a.attname
+        FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+        WHERE a.attrelid = source AND a.attnum > 0 AND sno_internal.is_id_type(a.atttypid)
+            AND a.attname = coalesce(possible_keys.key, a.attname)
+            AND CASE WHEN sno_internal.table_of(source) <> source THEN a.attnum = 1
+                ELSE possible_keys.key IS NOT NULL OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = source AND f.contype = 'f'
+                        AND a.attnum = ANY (f.conkey)) END
+        ORDER BY a.attnum
+    )
+$$;
+COMMENT ON FUNCTION sno_internal.possible_keys(regclass, name)
+    IS 'internal: columns that can be the key by which a source is read: of this name, or of any if it is null';

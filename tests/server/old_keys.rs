@@ -236,6 +236,22 @@ fn another_key_of_a_partition() {
     assert_eq!(code(&mut client, old), "23514");
 }
 
+/// A foreign key in the primary key is older than its row, so it is the key of nothing.
+#[test]
+fn a_primary_key_with_a_foreign_key() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE tenants (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO tenants DEFAULT VALUES;
+         CREATE TABLE items (tenant sno REFERENCES tenants, id sno DEFAULT sno_new(), PRIMARY KEY (tenant, id)); CREATE INDEX ON items (id);
+         CREATE TABLE copy (LIKE items); SELECT sno_refuse_old_keys('items'), sno_create_feed('feed', 'items', margin => '0');
+         INSERT INTO items SELECT id FROM tenants",
+    );
+    next_tick();
+    client.run("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items)");
+    assert_eq!(text(&mut client, "SELECT sno_read_by_all('items') >= id FROM items"), "t");
+}
+
 /// A feed never returns rows without a key: it is not created, nor read, where there can be some.
 #[test]
 fn rows_without_a_key() {

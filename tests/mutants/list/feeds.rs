@@ -43,8 +43,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "        && query.rowMarks.is_null()\n", ""),
     ]),
     ("sql/sno/feeds.sql", &[
-        ("the key of another table is a key of a feed", &[FEEDS],
-            "                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                    AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
         ("a view of another owner than its log's is a source", &[CHANGES],
             "count(DISTINCT c.relowner) > 1 FROM", "count(DISTINCT c.relowner) > 2 FROM"),
         ("a key that can be null by now goes unnoticed", &[OLD_KEYS],
@@ -77,6 +75,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SELECT concat('sno_internal.feed_positions',"),
     ]),
     ("sql/sno/relations.sql", &[
+        ("the key of another table is a key of a feed", &[FEEDS],
+            "                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                    AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
         ("rows of children are not looked at", &[REFUSALS],
             "JOIN pg_inherits i ON i.inhparent = t.oid\n", "JOIN pg_inherits i ON false\n"),
         ("any table is the log of a view", &[REFUSALS],

@@ -19,7 +19,7 @@ fn what_is_refused() {
     let shard: String =
         client.one("SELECT shard_name::text FROM citus_shards WHERE table_name = 'items'::regclass LIMIT 1");
     let create = format!("SELECT sno_create_feed('shard', '{shard}')");
-    assert_eq!(code(&mut on_worker, &create), "42703");
+    assert_eq!(code(&mut on_worker, &create), "55000");
 
     // A worker that does not know the coordinator.
     on_worker.run("SELECT sno_create_feed('worker', 'items', margin => '0.1 s'); UPDATE pg_dist_node SET groupid = 9 WHERE groupid = 0");

@@ -150,6 +150,20 @@ fn rows_that_a_feed_has_not_read() {
         );
         assert_eq!(told(&server, "BEGIN; ALTER TABLE log DETACH PARTITION two; ROLLBACK"), expected);
     }
+    // Also where there are no triggers.
+    client.run(
+        "CREATE TABLE loose (id sno PRIMARY KEY DEFAULT sno_new()) PARTITION BY RANGE (id); CREATE TABLE loose_1 PARTITION OF loose DEFAULT;
+         SELECT sno_create_feed('loose', 'loose', margin => '0', refuse_old_keys => false); INSERT INTO loose DEFAULT VALUES; CREATE TABLE of_loose (LIKE loose)",
+    );
+    let warned = |change: &str| told(&server, change).lines().next().unwrap_or_default().to_owned();
+    let detach = "ALTER TABLE loose DETACH PARTITION loose_1";
+    assert_eq!(warned(detach), "WARNING:  rows of \"public.loose_1\" were not read by all feeds");
+    client.run("ALTER TABLE loose ATTACH PARTITION loose_1 DEFAULT");
+    next_tick();
+    client.run("INSERT INTO of_loose SELECT * FROM sno_feed('loose', NULL::loose)");
+    assert_eq!(warned(detach), "");
+    let attach = "ALTER TABLE loose ATTACH PARTITION loose_1 DEFAULT";
+    assert_eq!(warned(attach), "WARNING:  rows of \"public.loose_1\" have keys that feeds have passed");
 }
 
 /// PostgreSQL drops a partition without a word, whoever has not read it. Who wants that, detaches it before.
@@ -249,6 +263,8 @@ fn partitions_are_dropped_once_they_are_read() {
     dropping.run("DROP TABLE app.loose_1");
     let none = "CREATE TABLE t (n integer) PARTITION BY LIST (n); CREATE TABLE t1 PARTITION OF t DEFAULT; DROP TABLE t1";
     assert_eq!(told(&server, &format!("DROP TABLE app.log; {none}")), "");
+    server.run("REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC");
+    dropping.run(&format!("SET search_path = app; {none}"));
 }
 
 /// What others do to a partition counts until the DROP has locked it, with all that is below it.
