@@ -43,6 +43,11 @@ AS $$
         FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
         JOIN pg_constraint o ON o.conrelid = sno_internal.sno_log_shown(r.ev_action) AND o.conname = 'sno_log'
         WHERE c.oid = source AND c.relkind = 'v'
+            -- Of the table whose rows the view shows: who replaces a view cannot change the types of its columns.
+            AND EXISTS (SELECT FROM pg_depend d JOIN pg_type t ON t.typrelid = d.refobjid
+                JOIN pg_attribute a ON a.attrelid = c.oid AND a.atttypid = t.oid
+                WHERE d.classid = 'pg_constraint'::regclass AND d.objid = o.oid AND d.refclassid = 'pg_class'::regclass
+                    AND d.refobjid <> o.conrelid)
     ), source)
 $$;
 COMMENT ON FUNCTION sno_internal.table_of(regclass) IS 'internal: the table whose rows a feed of a source returns';

@@ -266,6 +266,13 @@ fn a_view_of_changes_that_is_replaced() {
         }
         client.run("ROLLBACK");
     }
+    // The log of another table has other changes.
+    client.run(
+        "CREATE TABLE more (LIKE items INCLUDING ALL); SELECT sno_track_changes('more');
+         CREATE OR REPLACE VIEW items_changes AS SELECT l.changed, l.id, NULL::items AS record, false AS deleted
+             FROM more_log l WHERE sno_internal.check_changes('more')",
+    );
+    assert_eq!(code(&mut client, peek), "42809");
 }
 
 /// The same while it is read, by a view whose key is another one when it is computed for the third time, after the comparisons.
