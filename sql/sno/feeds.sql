@@ -172,7 +172,7 @@ COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it 
 
 -- Whether the rows of a source come from all servers of a scope. An error if a feed would miss rows of it: asked when a
 -- feed is created, and at each call after something has changed in the catalogs.
-CREATE FUNCTION sno_internal.is_of_scope(source regclass, key name) RETURNS boolean
+CREATE FUNCTION sno_internal.check_source(source regclass, key name) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -195,7 +195,7 @@ BEGIN
             USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
     ELSIF EXISTS (SELECT FROM pg_attribute a
-        WHERE of_table = source AND a.attrelid = source AND a.attname = is_of_scope.key AND (NOT a.attnotnull
+        WHERE of_table = source AND a.attrelid = source AND a.attname = check_source.key AND (NOT a.attnotnull
             -- NOT VALID, of PostgreSQL 18.
             OR EXISTS (SELECT FROM pg_constraint n WHERE n.conrelid = source AND n.contype = 'n'
                 AND a.attnum = ANY (n.conkey) AND NOT n.convalidated))) THEN
@@ -231,7 +231,7 @@ BEGIN
     RETURN other.kind IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.is_of_scope(regclass, name) IS
+COMMENT ON FUNCTION sno_internal.check_source(regclass, name) IS
     'internal: whether the horizon of a scope counts for the rows of a feed; fails if it would miss some';
 
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
@@ -248,7 +248,7 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF sno_internal.is_of_scope(source, key) THEN
+    IF sno_internal.check_source(source, key) THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- The position has to be below the horizons of all servers that `servers` names.
@@ -318,7 +318,7 @@ BEGIN
         RAISE EXCEPTION 'cannot create a feed of a temporary table: "%"', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'A feed outlives the session.', HINT = 'Use an ordinary table.';
     END IF;
-    PERFORM sno_internal.is_of_scope(source, keys[1]);
+    PERFORM sno_internal.check_source(source, keys[1]);
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])

@@ -1,4 +1,4 @@
--- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at
+-- The feeds that read rows of a table, or of its partitions. Also a feed that its role may not read at
 -- present: rows that it has not read are kept until the role may again, or until the owner of the table drops the feed.
 -- `upto` is of the feed's own key, and `read` of the key of the table.
 CREATE FUNCTION sno_internal.readers(of_table regclass)

@@ -34,7 +34,7 @@ COMMENT ON FUNCTION sno_internal.sno_log_shown(pg_node_tree) IS
     'internal: the log whose rows the query of a view of sno_track_changes() shows; null for another query';
 
 -- The table that a feed reads: its source, or, of a view of sno_track_changes(), the log that this shows. For any other
--- view the view itself, which is_of_scope() refuses. By the catalogs alone, whoever has locked the view.
+-- view the view itself, which check_source() refuses. By the catalogs alone, whoever has locked the view.
 CREATE FUNCTION sno_internal.table_of(source regclass) RETURNS regclass
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -19,8 +19,7 @@ use crate::pg::{
 
 const CHECK: &CStr = c"check_drop";
 
-const TABLES: [u8; 3] =
-    [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_FOREIGN_TABLE];
+const TABLES: [u8; 2] = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE];
 
 /// What DROP TABLE locks with.
 const LOCK: c_int = pg_sys::AccessExclusiveLock as c_int;
@@ -76,7 +75,7 @@ unsafe fn named_tables<'a>(names: &[*mut Node]) -> &'a [Named] {
 unsafe fn check(name: *const RangeVar, with: &[Named]) {
     loop {
         let table = named(name);
-        // Indexes can be partitions, too, which DROP TABLE does not drop.
+        // Indexes and foreign tables can be partitions, too, which DROP TABLE does not drop.
         let is_table = TABLES.contains(&(raw::get_rel_relkind(table) as u8));
         if !is_table || !raw::get_rel_relispartition(table) || !may_drop(table) {
             return;

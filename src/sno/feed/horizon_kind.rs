@@ -28,7 +28,7 @@ pub(super) enum HorizonKind {
 static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };
 
-/// Asks `sno_internal.is_of_scope()`, which refuses rows that come from elsewhere. It is asked at each call, but not while nothing has changed
+/// Asks `sno_internal.check_source()`, which refuses rows that come from elsewhere. It is asked at each call, but not while nothing has changed
 /// since it said that this server's horizon counts.
 /// The key is a `name`.
 pub(super) unsafe fn horizon_kind(source: Oid, key: Datum) -> HorizonKind {
@@ -40,7 +40,7 @@ pub(super) unsafe fn horizon_kind(source: Oid, key: Datum) -> HorizonKind {
         // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
         let params = [(pg_sys::REGCLASSOID, Some(source.into())), (pg_sys::NAMEOID, Some(key))];
         let is_of_scope =
-            query(c"SELECT sno_internal.is_of_scope($1, $2)", params, Sees::Now).row(0).value(1);
+            query(c"SELECT sno_internal.check_source($1, $2)", params, Sees::Now).row(0).value(1);
         if is_of_scope.is_some_and(|is_of_scope| is_of_scope.value() as u8 != 0) {
             return HorizonKind::Scope;
         }

@@ -231,7 +231,10 @@ impl Feed {
 
     /// Notes the servers whose horizons it is below, and returns whether it is still where it was found. If another transaction has locked it,
     /// which may move it, that is not waited for.
-    /// They are a text.
+    ///
+    /// # Safety
+    ///
+    /// `servers` is a text.
     pub(super) unsafe fn note_servers(self, servers: Datum) -> bool {
         let ([name, owner], [moved, position]) = (self.names(), self.found());
         let servers = (pg_sys::TEXTOID, Some(servers));

@@ -83,7 +83,10 @@ unsafe fn owner_of_extension() -> Oid {
 
 impl Meaning {
     /// What the calling role means by a name: of several feeds the one with the given source, then the one for which it has the best right.
-    /// A text and a name.
+    ///
+    /// # Safety
+    ///
+    /// `name` is a text, and `owner` a name.
     pub(super) unsafe fn of(name: Datum, source: Option<Oid>, owner: Option<Datum>, sees: Sees) -> Self {
         let role = raw::GetUserId();
         let mut extension = None;

@@ -88,7 +88,7 @@ unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut Des
     false
 }
 
-/// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which partitions, children and a
+/// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which partitions and a
 /// key that is not unique can have several.
 #[repr(C)]
 pub(super) struct Batch {

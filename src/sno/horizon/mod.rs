@@ -29,7 +29,7 @@
 //!   databases, and the locks of transactions that are listed as prepared in other databases. A lock whose transaction is not
 //!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the mark of the horizons on disk is not below it before it is
-//!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins a
+//!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins an
 //!   era: the horizons that readers were given before hold no more. Nor do those that another server has given them, once this
 //!   one [begins](sno_core::record::Lowerings::begun) in its place: its floors are at the clock then.
 

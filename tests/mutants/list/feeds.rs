@@ -46,7 +46,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a view of another owner than its log's is a source", &[CHANGES],
             "count(DISTINCT c.relowner) > 1 FROM", "count(DISTINCT c.relowner) > 2 FROM"),
         ("a key that can be null by now goes unnoticed", &[OLD_KEYS],
-            "a.attname = is_of_scope.key AND (NOT a.attnotnull", "a.attname = is_of_scope.key AND (false"),
+            "a.attname = check_source.key AND (NOT a.attnotnull", "a.attname = check_source.key AND (false"),
         ("rows of a subscription that came later go unnoticed", &[FEEDS],
             "IF NOT EXISTS (SELECT FROM pg_subscription_rel) AND NOT EXISTS (SELECT FROM pg_foreign_table)\n",
             "IF NOT EXISTS (SELECT FROM pg_foreign_table)\n"),
@@ -77,7 +77,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/relations.sql", &[
         ("the key of another table is a key of a feed", &[FEEDS],
             "                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE", "                    AND true OR EXISTS (SELECT FROM pg_constraint f WHERE"),
-        ("rows of children are not looked at", &[REFUSALS],
+        ("rows of partitions are not looked at", &[REFUSALS],
             "JOIN pg_inherits i ON i.inhparent = t.oid\n", "JOIN pg_inherits i ON false\n"),
         ("any table is the log of a view", &[REFUSALS],
             " AND o.conname = 'sno_log'\n        WHERE", "\n        WHERE"),
@@ -176,7 +176,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/feed/manage.rs", &[
         ("a new feed has no keys refused", &[OLD_KEYS],
             "Some(is_true(refuse_old_keys).into())", "Some(false.into())"),
-        ("the tables below a view are not looked at when a feed is created", &[OWNERS],
+        ("what a feed would read is not looked at when it is created", &[OWNERS],
             "    with_off(&[c\"row_security\"], || spi::execute(query, true, 0));\n", "    let _ = query;\n"),
         ("a feed is created of rows that row security hides", &[FEEDS],
             "with_off(&[c\"row_security\"], ||", "with_off(&[], ||"),

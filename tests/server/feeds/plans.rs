@@ -49,7 +49,7 @@ fn queries_are_planned_once() {
     client.run("SET track_functions = 'all'; BEGIN");
     (0..20).for_each(|_| client.run("INSERT INTO taken SELECT n FROM sno_feed('feed', NULL::items)"));
     let asked: i64 = client.one(
-        "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_xact_user_functions WHERE funcname = 'is_of_scope'",
+        "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_xact_user_functions WHERE funcname = 'check_source'",
     );
     assert!(asked < 5, "{asked} times");
     // The settings of these queries are not those of the next ones in the transaction.
