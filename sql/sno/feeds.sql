@@ -189,6 +189,10 @@ BEGIN
         RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
             DETAIL = 'Other tables inherit from it.',
             HINT = 'Use partitions; or ALTER TABLE ... NO INHERIT, and a feed of each table.';
+    ELSIF (SELECT c.relispartition FROM pg_class c WHERE c.oid = of_table) THEN
+        RAISE EXCEPTION '"%" cannot be the source of a feed', source USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'It is a partition: an UPDATE can move rows into it when the feed is past their keys.',
+            HINT = 'Have the feed read the table that it is a partition of.';
     -- Whose feeds do not keep rows of the log.
     ELSIF (SELECT count(DISTINCT c.relowner) > 1 FROM pg_class c WHERE c.oid IN (source, of_table)) THEN
         RAISE EXCEPTION 'view "%" is of another owner than the log "%"', source, of_table

@@ -94,20 +94,7 @@ AS $$
 DECLARE
     is_old text;
     is_changed text;
-    parent regclass;
 BEGIN
-    WITH RECURSIVE above AS (
-        SELECT g.tgrelid, g.tgparentid FROM pg_trigger g WHERE g.tgrelid = source AND g.tgparentid <> 0
-            AND g.tgname IN ('sno_own_keys', 'sno_changed_keys')
-        UNION SELECT g.tgrelid, g.tgparentid FROM above a JOIN pg_trigger g ON g.oid = a.tgparentid
-    )
-    SELECT a.tgrelid INTO parent FROM above a WHERE a.tgparentid = 0 LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'triggers of "%" are those of "%"', source, parent USING ERRCODE = 'duplicate_object',
-            DETAIL = format('They do not refuse old keys by "%s".', key),
-            HINT = format('Before this, as its owner: SELECT %s.sno_refuse_old_keys(%L, %L)', sno_internal.schema(),
-                parent, key);
-    END IF;
     -- The type itself: for a domain over it, somebody may have another function of this name.
     SELECT string_agg(k.is_old, ' OR '),
         string_agg(format('NEW.%I IS DISTINCT FROM OLD.%1$I AND %s', k.key, k.is_old), ' OR ')
@@ -132,6 +119,10 @@ AS $$
 DECLARE
     keys name[] := sno_internal.possible_keys(source, key);
 BEGIN
+    IF (SELECT c.relispartition FROM pg_class c WHERE c.oid = source) THEN
+        RAISE EXCEPTION '"%" is a partition', source USING ERRCODE = 'wrong_object_type',
+            HINT = 'Name the table that it is a partition of.';
+    END IF;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = 'Name the column.';

@@ -135,11 +135,7 @@ fn partitions_that_all_feeds_have_read() {
     // A feed of the table reads the rows of each partition.
     let second = text(&mut client, "SELECT min(tableoid::regclass::text) FROM log");
     assert!(client.one::<bool>(&format!("SELECT sno_read_by_all('{second}') = sno_read_by_all('log')")));
-    // A feed of one partition reads rows of the table, too.
-    client.run(&format!("SELECT sno_create_feed('part', '{second}', margin => '0')"));
     client.run(&stored("SELECT sno_feed('all', NULL::log)"));
-    assert_eq!(text(&mut client, expire), "0");
-    client.run(&stored(&format!("SELECT sno_feed('part', NULL::{second})")));
     assert_eq!(text(&mut client, expire), "2");
     assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM log"), "0");
     // Without a word about feeds, they count if there are any.
@@ -154,7 +150,7 @@ fn partitions_that_all_feeds_have_read() {
     assert!(output.stdout == b"0\n" && told.starts_with("WARNING:  partition \"public.log_"), "{output:?}");
     assert!(told.contains("\nDETAIL:  Feeds of \"public.log\": \"all\" of role \"postgres\", "), "{told}");
     assert_eq!(text(&mut client, &expire_any.replace("true", "true, read_by_all => false")), "1");
-    client.run("SELECT sno_drop_feed('part'), sno_drop_feed('all'), sno_drop_feed('new')");
+    client.run("SELECT sno_drop_feed('all'), sno_drop_feed('new')");
     assert_eq!(text(&mut client, expire), "0");
     assert_eq!(text(&mut client, &expire_any.replace("8 days", "7 days")), "1");
     let call = "SELECT sno_maintain_partitions('log', '1 day', read_by_all => true)";
