@@ -41,6 +41,10 @@ fn values(of: &str) -> impl Iterator<Item = &'static str> {
              '78787878-7878-7878-7878-787878787878'"
         }
         "interval" => "NULL; '-1 us'; '0'; '4 ms'; '178000000 years'; '-178000000 years'",
+        "pg_node_tree" => {
+            "NULL; (SELECT ev_action FROM pg_rewrite LIMIT 1); (SELECT ev_qual FROM pg_rewrite LIMIT 1);
+             (SELECT adbin FROM pg_attrdef LIMIT 1)"
+        }
         other => panic!("no values of {other}"),
     };
     values.split(';').map(str::trim)
