@@ -194,7 +194,7 @@ BEGIN
             DETAIL = 'It is a partition: an UPDATE can move rows into it when the feed is past their keys.',
             HINT = 'Have the feed read the table that it is a partition of.';
     -- Whose feeds do not keep rows of the log.
-    ELSIF (SELECT count(DISTINCT c.relowner) > 1 FROM pg_class c WHERE c.oid IN (source, of_table)) THEN
+    ELSIF (SELECT min(c.relowner) <> max(c.relowner) FROM pg_class c WHERE c.oid IN (source, of_table)) THEN
         RAISE EXCEPTION 'view "%" is of another owner than the log "%"', source, of_table
             USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
