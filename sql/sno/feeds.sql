@@ -214,12 +214,7 @@ BEGIN
     SELECT i.relation, k.kind INTO other
     FROM sno_internal.inheritors(of_table) i JOIN pg_class c ON c.oid = i.relation
     CROSS JOIN LATERAL (SELECT CASE WHEN c.relkind = 'f' THEN 'foreign'
-        -- Also a partition: the subscription writes its rows by the table above.
-        WHEN EXISTS (
-            SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid
-            UNION ALL
-            SELECT FROM pg_partition_ancestors(c.oid) a JOIN pg_subscription_rel s ON s.srrelid = a.relid
-        ) THEN 'subscribed'
+        WHEN EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid) THEN 'subscribed'
         WHEN sno_internal.is_distributed(c.oid) THEN 'distributed' END) k(kind)
     WHERE k.kind IS NOT NULL ORDER BY k.kind = 'distributed', k.kind LIMIT 1;
     IF other.kind <> 'distributed' THEN
