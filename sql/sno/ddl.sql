@@ -243,18 +243,13 @@ COMMENT ON FUNCTION sno_internal.warn_of_new_values(regclass) IS
 CREATE FUNCTION sno_internal.new_values(relation regclass, added smallint) RETURNS SETOF regclass
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH RECURSIVE below(oid) AS (
-        SELECT relation::oid
-        UNION
-        SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.oid
-    )
     -- For each table apart: where nothing is known of new catalog rows, a join would compare all with all.
-    SELECT b.oid::regclass
-    FROM below b
-    WHERE pg_relation_size(b.oid) > 0 AND (
+    SELECT i.relation
+    FROM sno_internal.inheritors(new_values.relation) i
+    WHERE pg_relation_size(i.relation) > 0 AND (
         SELECT coalesce(bool_or(a.atthasmissing OR a.attgenerated = 'v'), false)
         FROM pg_attribute n JOIN pg_attribute a ON a.attname = n.attname
-        WHERE n.attrelid = relation AND n.attnum >= added AND a.attrelid = b.oid
+        WHERE n.attrelid = new_values.relation AND n.attnum >= added AND a.attrelid = i.relation
     )
 $$;
 COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
