@@ -270,13 +270,14 @@ pub(super) unsafe fn clear(feed: Feed) {
     }
     let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
     let rows = query(LOG_READ, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], Sees::Now);
-    if rows.count > 0
-        && let Some(log) = rows.row(0).value(1)
-        && reader != Oid::INVALID
-        && raw::has_privs_of_role(reader, owner_of(oid(log)))
-    {
+    if rows.count == 0 || reader == Oid::INVALID {
+        return;
+    }
+    let Some(log) = rows.row(0).value(1) else { return };
+    let owner = owner_of(oid(log));
+    if raw::has_privs_of_role(reader, owner) {
         let params = [(pg_sys::REGCLASSOID, Some(log))];
-        as_role(owner_of(oid(log)), || {
+        as_role(owner, || {
             query(c"SELECT sno_internal.clear_log($1)", params, Sees::Now);
         });
     }
